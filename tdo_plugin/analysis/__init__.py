@@ -1,1 +1,1 @@
-"""Looking at a model from outside, in torch alone: nothing here knows fairseq."""
+"""Analysis of models, in torch alone: this package does not import fairseq."""

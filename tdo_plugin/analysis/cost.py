@@ -1,10 +1,10 @@
-"""What a model costs: parameters by part, and floating-point operations by a formula.
+"""The cost of a model: parameters by part, and floating-point operations by a formula.
 
-FLOPs follow the two streams: the source passes its layers once for each sentence, of the last
-layer only its keys and values; target queries read [source ; target so far]. A multiply-add is two
-operations. Counted are matrix products, and of attention the pairs that the mask lets through;
-norms, softmax, averages and additions are left out. Symbols: S source positions, T target
-positions, d model width, f inner size of an FFN, V vocabulary.
+FLOPs follow the two streams: the source passes its layers once per sentence (in the last layer
+only keys and values are needed); target queries read [source ; target so far]. A multiply-add
+counts as two operations. Matrix products are counted, and in attention the query-key pairs that
+the mask admits; norms, softmax, averages and additions are not. Symbols: S source positions, T
+target positions, d model width, f inner size of an FFN, V vocabulary.
 """
 
 from collections import Counter
@@ -21,8 +21,8 @@ from tdo_plugin.modules.spec import ModelSpec
 from tdo_plugin.modules.stack import DecoderOnlyStack
 from tdo_plugin.modules.translation_model import TranslationModel
 
-# In the order in which a table shows them. Stage 1 is an encoder-decoder's encoder, stage 2 its
-# decoder; "other" is empty for every model of the family as it stands.
+# In table order. Stage 1 is an encoder-decoder's encoder, stage 2 its decoder; "other" is empty for
+# all current models.
 PARTS = (
     "embeddings",
     "positions",
@@ -36,8 +36,8 @@ PARTS = (
     "other",
 )
 
-# Of a target's layer: whether it attends to the target (0: it averages), and how many matrices d to
-# d each target position is multiplied with. Keys and values of the source are the source's cost.
+# For each type of target layer: whether it attends to the target (0: it averages), and the number
+# of d x d projections per target position. The source's keys and values are a cost of the source.
 TARGET_LAYERS = {
     ("decoder-only", "separate"): (1, 4),
     ("encoder-decoder", "separate"): (1, 6),
@@ -46,10 +46,10 @@ TARGET_LAYERS = {
 
 
 def outline(spec: ModelSpec, source_vocabulary: int, target_vocabulary: int) -> TranslationModel:
-    """The model without memory for its parameters (torch's meta device).
+    """The model without memory for its parameters (on torch's meta device).
 
     Raises:
-        SpecError: where the vocabularies do not fit the sharing of embeddings.
+        SpecError: the vocabularies do not fit the sharing of embeddings.
     """
     with torch.device("meta"):
         return Builder(spec, padding_idx=1).build(source_vocabulary, target_vocabulary)
@@ -57,7 +57,7 @@ def outline(spec: ModelSpec, source_vocabulary: int, target_vocabulary: int) -> 
 
 @dataclass(frozen=True)
 class ParameterCount:
-    """Numbers of parameters, tied ones counted once."""
+    """Numbers of parameters; shared ones are counted once."""
 
     by_part: dict[str, int]
     trainable: int
@@ -65,12 +65,12 @@ class ParameterCount:
 
     @property
     def total(self) -> int:
-        """All of them."""
+        """The number of all parameters."""
         return self.trainable + self.frozen
 
 
 def count_parameters(model: TranslationModel) -> ParameterCount:
-    """The parameters of a model, for each of ``PARTS``."""
+    """The number of parameters in each of ``PARTS``."""
     by_part: Counter[str] = Counter(dict.fromkeys(PARTS, 0))
     by_state: Counter[bool] = Counter()
     for name, parameter in model.named_parameters():
@@ -80,7 +80,7 @@ def count_parameters(model: TranslationModel) -> ParameterCount:
 
 
 def _part(model: TranslationModel, name: str) -> str:
-    """Which part a parameter belongs to."""
+    """The part that a parameter belongs to."""
     place = name.split(".")
     if "pre_ffn" in place:
         return "tpdm"
@@ -113,13 +113,13 @@ class Flops:
     """Operations of a pass, by kind.
 
     Attributes:
-        layers: projections of attention, and FFNs.
+        layers: attention projections and FFNs.
         attention: scores and weighted sums.
         adaptation: the adaptation modules.
         vocabulary: the output projection.
-        lalt: the source's transformation for its target language.
-        tpdm: the heads and gate of TPDM; in training its generator and losses too.
-        adapters: of language pairs, at the end of layers.
+        lalt: the language-aware transformation of the source.
+        tpdm: the heads and gate of TPDM; in training also its generator and losses.
+        adapters: adapters of language pairs, at the end of layers.
     """
 
     layers: int = 0
@@ -132,7 +132,7 @@ class Flops:
 
     @property
     def total(self) -> int:
-        """All kinds together."""
+        """The sum over all kinds."""
         return sum(astuple(self))
 
     def __add__(self, other: "Flops") -> "Flops":
@@ -150,30 +150,30 @@ class Flops:
 
 
 class FlopModel:
-    """FLOPs of one sentence through a model of the family.
+    """FLOPs of one sentence through a model.
 
-    The first target symbol behind a source that sees it (``source_sees_start``) is not counted.
+    The first target symbol that sources see (``source_sees_start``) is not counted.
 
     Args:
-        spec: the numbers.
+        spec: of the model.
         target_vocabulary: V of the output projection.
     """
 
     def __init__(self, spec: ModelSpec, target_vocabulary: int) -> None:
         self.spec = spec
         self.target_vocabulary = target_vocabulary
-        self._unit = spec.model_dim**2  # a projection d to d of one position is 2 of it
+        self._unit = spec.model_dim**2  # a d x d projection costs twice this per position
 
     def training(self, source_length: int, target_length: int) -> Flops:
-        """Forward and backward; a backward pass costs two forward passes."""
+        """Forward and backward; a backward pass costs as much as two forward passes."""
         passes = 3 * self.forward(source_length, target_length)
         return passes + self._tpdm_training(source_length)
 
     def _tpdm_training(self, length: int) -> Flops:
-        """What the losses of TPDM add: positional head, gate, and the generator twice.
+        """The additional cost of TPDM's losses: positional head, gate, and twice the generator.
 
-        The generator's own step has no gradient for what it reads, h and p; in the model's step its
-        weights have none. Similarities are of p to G(h) in both, and of p to the anchors.
+        The generator's own step needs no gradient for its inputs h and p; in the model's step its
+        weights need none. Similarities are of p to G(h) in both steps, and of p to the anchors.
         """
         spec = self.spec
         if not spec.tpdm_layer:
@@ -186,11 +186,11 @@ class FlopModel:
         return Flops(tpdm=3 * length * heads + generator + similarities)
 
     def instrucl(self, source_length: int, target_length: int, layer: int) -> Flops:
-        """What InstruCL adds to training: the identity pair's source (a tag, then the target).
+        """The additional cost of InstruCL in training: the identity pair's source (tag and target).
 
-        It passes the layers up to ``layer``, from 1, forward and backward; of ``layer`` itself only
-        the tag passes, which reads the others' keys and values. Where this is the last layer, of
-        which the target needs only keys and values, the own source's tag passes it as well.
+        It passes the layers up to ``layer``, from 1, forward and backward; in ``layer`` itself only
+        the tag does, with the keys and values of all. If this is the last layer, of which the
+        target needs only keys and values, the tag of the original source passes it as well.
         """
         length, spec = target_length + 1, self.spec
         added = self.source_layer_outputs(length, layer - 1) + Flops(layers=4 * length * self._unit)
@@ -200,15 +200,15 @@ class FlopModel:
         if spec.topology == "decoder-only" and layer == spec.num_layers:
             added += self._tag_state(source_length, layer)
         if spec.topology == "encoder-decoder" and layer == spec.encoder_layers:
-            added += 2 * self._entry(1)  # both tags as the encoder's output
+            added += 2 * self._entry(1)  # both tags in the encoder's output
         return 3 * added
 
     def reconstruction(self, length: int) -> Flops:
-        """What source reconstruction adds to training, of a source of ``length`` with its tag.
+        """The additional cost of source reconstruction, for a source of ``length`` with its tag.
 
-        The last layer passes whole, what stands behind it reads the source too, and all tokens but
-        one have logits: by language modelling none follows the last, by auto-encoding the tag has
-        none.
+        The last layer and the output block are computed at all source positions, and all tokens
+        but one have logits: in language modelling the last has no successor, in auto-encoding the
+        tag is not predicted.
         """
         spec = self.spec
         if spec.topology == "decoder-only":
@@ -220,7 +220,7 @@ class FlopModel:
         return 3 * (state + logits)
 
     def _tag_state(self, length: int, layer: int) -> Flops:
-        """A layer at one position, which reads keys and values of ``length`` that are there."""
+        """A layer at one position, given keys and values at ``length`` positions."""
         inner = self._source_ffns()[layer - 1]
         return Flops(
             layers=4 * self._unit + self._ffn(inner),
@@ -232,16 +232,16 @@ class FlopModel:
     def generation(self, source_length: int, target_length: int, beam: int) -> Flops:
         """Incremental decoding of ``target_length`` steps; beams share the source.
 
-        Keys and values are cached, so that a row costs as much step by step as at once.
+        Keys and values are cached, so a row costs the same step by step as in one pass.
         """
         return self.source(source_length) + beam * self.target(source_length, target_length)
 
     def forward(self, source_length: int, target_length: int) -> Flops:
-        """Source, target and logits once."""
+        """One forward pass with source, target and logits."""
         return self.source(source_length) + self.target(source_length, target_length)
 
     def source(self, length: int) -> Flops:
-        """The source up to all that a target reads of it."""
+        """The source, as far as the target needs it."""
         passed = self.source_layer_outputs(length, self.spec.source_layers)
         if self.spec.topology == "encoder-decoder":
             memories = Flops(layers=4 * length * self._unit * self.spec.decoder_layers)
@@ -259,7 +259,7 @@ class FlopModel:
         return flops + (self._entry(length) if entered else Flops())
 
     def target(self, source_length: int, target_length: int) -> Flops:
-        """The target of one row through its layers, and its logits."""
+        """One target row through its layers, with logits."""
         spec, length = self.spec, target_length
         count = spec.decoder_layers or spec.num_layers - spec.target_layer
         self_attends, products = TARGET_LAYERS[spec.topology, spec.decoder_attention]
@@ -273,13 +273,13 @@ class FlopModel:
         return count * layer + self._adaptation(length) + logits
 
     def _source_ffns(self) -> Sequence[int]:
-        """The inner sizes of the layers that the source passes."""
+        """The FFN sizes of the layers that the source passes."""
         spec = self.spec
         below = [spec.stage1_ffn_dim] * spec.entry_layer
         return below + [spec.stage2_ffn_dim] * (spec.source_layers - spec.entry_layer)
 
     def _joint_layer(self, length: int, inner: int) -> Flops:
-        """The source through one layer."""
+        """One layer at the source positions."""
         return Flops(
             layers=length * (8 * self._unit + self._ffn(inner)),
             attention=self._source_attention(length),
@@ -287,7 +287,7 @@ class FlopModel:
         )
 
     def _last_layer_rest(self, length: int) -> Flops:
-        """A joint layer without the keys and values, which is what a target leaves unread."""
+        """The part of a joint layer that the target does not need: all but keys and values."""
         return Flops(
             layers=length * (4 * self._unit + self._ffn(self.spec.stage2_ffn_dim)),
             attention=self._source_attention(length),
@@ -299,7 +299,7 @@ class FlopModel:
         return self._pairs(length, causal)
 
     def _pairs(self, length: int, causal: bool = False) -> int:
-        """Scores and weighted sums of so many queries and keys."""
+        """Scores and weighted sums of ``length`` queries and keys."""
         pairs = length * (length + 1) // 2 if causal else length * length
         return 4 * pairs * self.spec.model_dim
 
@@ -308,14 +308,14 @@ class FlopModel:
         return 4 * self.spec.model_dim * inner
 
     def _adapter(self) -> int:
-        """A layer's adapter at one position, where the model has them."""
+        """A layer's adapter at one position; 0 without adapters."""
         return self._ffn(self.spec.adapter_dim)
 
     def _entry(self, length: int) -> Flops:
-        """What stands on the source where the target enters."""
+        """The bridge: adaptation and transformation of the source where the target enters."""
         aware = self.spec.lalt != "none"
         return self._adaptation(length) + Flops(lalt=aware * length * 2 * self._unit)
 
     def _adaptation(self, length: int) -> Flops:
-        """One of the two adaptation modules, where the model has them."""
+        """One of the two adaptation modules; 0 without them."""
         return Flops(adaptation=length * self._ffn(self.spec.adaptation_dim))

@@ -1,4 +1,4 @@
-"""Scores over updates, from what trainings wrote down at their validations."""
+"""Scores over updates, from the validations recorded in training."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tdo_plugin.validation_file import read_validations
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-# what is drawn -> its score in the file; accuracy is the share in the target language
+# metric -> its key in the file; accuracy is 100 minus the off-target rate
 METRICS = {"bleu": "bleu", "chrf": "chrf", "accuracy": "off"}
 NAMES = {"bleu": "BLEU", "chrf": "chrF++", "accuracy": "language accuracy %"}
 
@@ -22,15 +22,15 @@ Curve = dict[int, dict[str, float]]  # update -> metric -> mean over directions
 
 
 def read_curve(files: Sequence[Path], group: str) -> Curve:
-    """The means of a group's directions at every validation, in the order of the updates.
+    """Means over a group's directions at every validation, ordered by update.
 
     Args:
-        files: `validation.jsonl` of trainings that follow on one another; where two have an update,
-            and where a file has it twice, the later line counts.
+        files: `validation.jsonl` of successive trainings; if an update occurs more than once, in
+            one file or several, the later line counts.
         group: `supervised` or `zero-shot`.
 
     Raises:
-        UserError: a file that is none of these, or none with the group.
+        UserError: a file is not such a log, or does not have the group.
     """
     try:
         rows = read_validations(files)
@@ -47,7 +47,7 @@ def read_curve(files: Sequence[Path], group: str) -> Curve:
     }
     if not any(curve.values()):
         names = ", ".join(map(str, files))
-        raise UserError(f"`NAME=FILE` must have {group} directions; {names} has none")
+        raise UserError(f"`NAME=FILE` must have {group} directions; {names} does not")
     return {update: means for update, means in curve.items() if means}
 
 
@@ -56,7 +56,7 @@ def _stored(group: str) -> str:
 
 
 def _means(rows: Sequence[Mapping[str, float]]) -> dict[str, float]:
-    """Of the directions that have a score."""
+    """Means over the directions that have a score."""
     values = {
         metric: [100 - row[key] if metric == "accuracy" else row[key] for row in rows if key in row]
         for metric, key in METRICS.items()
@@ -67,12 +67,12 @@ def _means(rows: Sequence[Mapping[str, float]]) -> dict[str, float]:
 def draw_curves(
     curves: Mapping[str, Curve], metrics: Sequence[str], title: str, path: Path
 ) -> None:
-    """Draw a panel for each metric, a line for each name; the file appears only complete.
+    """Draw a panel for each metric with a line for each name; the file is written atomically.
 
     Args:
         curves: by name.
         metrics: of `METRICS`.
-        title: stands above.
+        title: of the figure.
         path: `.svg` or `.png`.
     """
     save(_figure(curves, metrics, title), path)

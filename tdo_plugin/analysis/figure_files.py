@@ -1,4 +1,4 @@
-"""What pictures share: which files can be drawn, and how a figure is written."""
+"""Shared parts of figures: file types, layout, and writing."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 
 SUFFIXES = (".svg", ".png")
 DPI = 150
-MARKERS = "osD^vPX*"  # tell lines apart where colours do not
+MARKERS = "osD^vPX*"  # distinguish lines where colours do not suffice
 
 
 class Score(NamedTuple):
-    """A mean over several, trainings or pairs, and the least and the most of them."""
+    """A mean over trainings or pairs, with minimum and maximum."""
 
     mean: float
     least: float
@@ -31,18 +31,18 @@ class Score(NamedTuple):
 
 
 def check(path: Path, option: str = "--plot") -> None:
-    """Raise UserError where nothing could be drawn: another kind of file, or no matplotlib."""
+    """Raise UserError if the file type is not supported or matplotlib is missing."""
     if path.suffix not in SUFFIXES:
         raise UserError(f"`{option}` must end in {' or '.join(SUFFIXES)}; it is {path}")
     if find_spec("matplotlib") is None:
         raise UserError(
-            f"`{option}` must have matplotlib to draw with (pip install matplotlib); it is not "
+            f"`{option}` must have matplotlib installed (pip install matplotlib); it is not "
             "installed"
         )
 
 
 def panel(width: float, title: str) -> tuple[Figure, Axes]:
-    """A figure of one panel, so many inches wide, with a title above, in lines that fit."""
+    """A figure with one panel, ``width`` inches wide, and a title wrapped to the width."""
     from matplotlib.figure import Figure
 
     figure = Figure((width, 3.8), dpi=DPI, layout="constrained")
@@ -51,10 +51,10 @@ def panel(width: float, title: str) -> tuple[Figure, Axes]:
 
 
 def whiskers(scores: Sequence[Score]) -> list[list[float]] | None:
-    """Down and up from the means; None where each is of one alone."""
+    """Distances from means to minima and maxima; None if every score is a single value."""
     if all(score.least == score.most or math.isnan(score.mean) for score in scores):
         return None
-    # a mean of equal numbers may lie beside them by its rounding
+    # a mean of equal numbers can differ from them by rounding
     return [
         [max(0.0, score.mean - score.least) for score in scores],
         [max(0.0, score.most - score.mean) for score in scores],
@@ -62,7 +62,7 @@ def whiskers(scores: Sequence[Score]) -> list[list[float]] | None:
 
 
 def whole(axis: Axes) -> None:
-    """Whole numbers below, such as layers, and nothing between two."""
+    """Use integers only on the horizontal axis, such as for layers."""
     from matplotlib.ticker import MaxNLocator
 
     axis.xaxis.set_major_locator(MaxNLocator("auto", integer=True, min_n_ticks=1))
@@ -75,7 +75,7 @@ def legend(
     columns: int = 4,
     title: str = "",
 ) -> None:
-    """Names below the panel, in at most so many columns, fewer where the width has no room."""
+    """A legend below the panel, in at most ``columns`` columns, fewer if the panel is narrow."""
     for count in range(min(columns, len(labels)), 0, -1):
         drawn = figure.legend(
             handles,
@@ -93,7 +93,7 @@ def legend(
 
 
 def plain(axes: Iterable[Axes]) -> None:
-    """No frame at the top and the right, faint lines behind what is drawn."""
+    """Remove the frame at the top and right, and draw faint grid lines in the background."""
     for axis in axes:
         axis.spines[["top", "right"]].set_visible(False)
         axis.grid(axis="y", linewidth=0.4, alpha=0.5)
@@ -101,16 +101,16 @@ def plain(axes: Iterable[Axes]) -> None:
 
 
 def text(name: str) -> str:
-    """A name as a legend shows it as it is: neither a formula nor left out for its first sign."""
+    """Escape a name for a legend: no formula, and not hidden because of a leading underscore."""
     escaped = name.replace("$", r"\$")
     return f"\u200b{escaped}" if escaped.startswith("_") else escaped
 
 
 def save(figure: Figure, path: Path) -> None:
-    """Write a figure; the file appears only complete, and equal figures make equal files.
+    """Write a figure atomically; equal figures give identical files.
 
     Args:
-        figure: what is drawn.
+        figure: to be written.
         path: `.svg` or `.png`.
     """
     partial = path.with_name(path.name + ".partial")

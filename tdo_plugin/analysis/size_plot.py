@@ -1,4 +1,4 @@
-"""A picture of how much text there is: sentences and tokens of each direction, largest first."""
+"""A figure of corpus sizes: sentences and tokens of each direction, largest first."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ if TYPE_CHECKING:
 
 BAR = 0.16  # inches
 NARROWEST, WIDEST = 5.0, 40.0
-UNEVEN = 20  # with the largest so many times the smallest, the scale is logarithmic
+UNEVEN = 20  # ratio of largest to smallest from which the scale is logarithmic
 
 
 def draw_sizes(sizes: Mapping[str, Mapping[str, int]], title: str, path: Path) -> None:
-    """Draw a panel of bars for each quantity; the file appears only complete.
+    """Draw a panel of bars for each quantity; the file is written atomically.
 
-    Equal sizes make equal files.
+    Equal sizes give identical files.
 
     Args:
-        sizes: quantity, such as sentences -> direction -> how many.
-        title: stands above.
+        sizes: quantity, such as sentences -> direction -> number.
+        title: of the figure.
         path: `.svg` or `.png`.
     """
     save(_figure(sizes, title), path)

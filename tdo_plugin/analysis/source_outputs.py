@@ -1,4 +1,4 @@
-"""What the layers of a frozen model make of sources.
+"""Layer outputs of a frozen model for sources.
 
 Shapes: B sentences, S source, D model width.
 """
@@ -14,8 +14,8 @@ from torch import Tensor
 from tdo_plugin.modules.source_state import SourceRequest
 from tdo_plugin.modules.translation_model import TranslationModel
 
-# anything about a batch, then its source tokens (B, S), padded on either side, and the context
-# (B,) of its sentences
+# any information about a batch, then its source tokens (B, S), padded on either side, and the
+# context (B,) of its sentences
 Batch = TypeVar("Batch", bound=tuple[Any, ...])
 
 
@@ -25,8 +25,8 @@ def source_outputs(
 ) -> Iterator[tuple[Batch, dict[int, Tensor]]]:
     """Each batch with the outputs (B, S, D) of source layers, by index from 1.
 
-    No target is read, and no layer above the last that is wanted is passed. They come before any
-    adaptation, language transformation or final norm.
+    No target is read, and layers above the last requested one are not computed. Outputs are taken
+    before any adaptation, language transformation or final norm.
 
     Args:
         core: in evaluation mode.
@@ -34,7 +34,7 @@ def source_outputs(
         layers: from 1.
 
     Raises:
-        ValueError: the model is in training mode, where dropout would disturb what it knows.
+        ValueError: the model is in training mode, where dropout would disturb its states.
     """
     if core.training:
         raise ValueError("the model must be in evaluation mode")

@@ -1,4 +1,4 @@
-"""Pictures of systems that differ in one thing (Xie et al., 2021, figures 4 to 6)."""
+"""Figures of systems that differ in one setting (Xie et al., 2021, figures 4 to 6)."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 BAR = 0.13  # inches
 NARROWEST, WIDEST = 5.6, 30.0
-FILLED = 0.8  # of a group's width
+FILLED = 0.8  # share of a group's width
 STYLES = ("-", ":", "--", "-.")
 
 
@@ -37,15 +37,15 @@ def draw_curves(
 ) -> None:
     """Draw scores over numbers, a line for each name and group, spreads as bars.
 
-    Lines of one name have one colour and marker, those of one group one style (Qu et al., figures 5
-    and 6).
+    Lines of one name have the same colour and marker, lines of one group the same style (Qu et al.,
+    figures 5 and 6).
 
     Args:
-        lines: scores by name and group, either of which may be empty, and number.
-        xlabel: what the numbers are.
-        ylabel: what the scores are.
-        title: stands above.
-        paths: `.svg` or `.png`; each appears only complete.
+        lines: scores by (name, group), either of which may be empty, and number.
+        xlabel: of the numbers.
+        ylabel: of the scores.
+        title: of the figure.
+        paths: `.svg` or `.png`; each is written atomically.
     """
     figure, axis = panel(NARROWEST, title)
     names, groups = (list(dict.fromkeys(column)) for column in zip(*lines, strict=True))
@@ -77,18 +77,18 @@ def draw_bars(
     paths: Sequence[Path],
     below: str = "",
 ) -> None:
-    """Draw scores by direction, or by another word, bars side by side for each name.
+    """Draw scores by direction, or by another category, bars side by side for each name.
 
     Args:
-        bars: scores by name and direction, the same directions for each; one may be no number.
-        xlabel: what the names are; stands over them.
-        ylabel: what the scores are.
-        title: stands above.
-        paths: `.svg` or `.png`; each appears only complete.
-        below: what the words are that bars stand by, if they are no directions.
+        bars: scores by name and direction, the same directions for each; may be NaN.
+        xlabel: title of the legend of names.
+        ylabel: of the scores.
+        title: of the figure.
+        paths: `.svg` or `.png`; each is written atomically.
+        below: label of the categories, if they are not directions.
     """
     directions = list(next(iter(bars.values())))
-    room = max(0.55, BAR * len(bars) / FILLED)  # inches of a direction
+    room = max(0.55, BAR * len(bars) / FILLED)  # inches per direction
     figure, axis = panel(min(WIDEST, max(NARROWEST, 1.0 + room * len(directions))), title)
     width = FILLED / len(bars)
     for number, (name, values) in enumerate(bars.items()):
@@ -111,14 +111,14 @@ def draw_bars(
 
 
 def _color(number: int, count: int) -> object:
-    """One of ten that are easy to tell apart; of more, a place between dark and bright."""
+    """One of ten distinguishable colours, or for more names one between dark and bright."""
     from matplotlib import colormaps
 
     return f"C{number}" if count <= 10 else colormaps["viridis"](number / (count - 1))
 
 
 def _finish(figure: Figure, axis: Axes, ylabel: str, over: str, paths: Sequence[Path]) -> None:
-    """The axis at zero where it is crossed, a legend where there are names."""
+    """Draw the zero line if it is crossed, and a legend if there are names; then save."""
     axis.set_ylabel(ylabel)
     plain([axis])
     low, high = axis.get_ylim()

@@ -1,4 +1,4 @@
-"""The training objectives: one criterion with a list of loss terms, and presets of it."""
+"""The training objectives: one criterion with a list of loss terms, and its presets."""
 
 from tdo_plugin.criterions import criterion_presets as _presets
 from tdo_plugin.criterions import label_smoothed_cross_entropy_terms as _terms

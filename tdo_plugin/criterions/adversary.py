@@ -1,7 +1,7 @@
-"""A generator that is trained against the model, by an optimizer of its own (TPDM, section 3.6).
+"""A generator trained against the model by a separate optimizer (TPDM, section 3.6).
 
-It belongs neither to the model, which is decoded without it, nor to the criterion, whose parameters
-fairseq would give to the model's optimizer. It is in single precision whatever the model is in.
+It is not part of the model, which is decoded without it, nor of the criterion, whose parameters
+fairseq would give to the model's optimizer. It is always in single precision.
 
 Shapes: B sentences, S source, D model width.
 """
@@ -24,13 +24,13 @@ BETAS = (0.9, 0.98)
 
 
 class Adversary:
-    """A generator and its Adam.
+    """A generator and its Adam optimizer.
 
     Args:
-        generator: embeddings (B, S, D) and padding (B, S) to guesses (B, S, D); alike on all
-            workers.
+        generator: takes embeddings (B, S, D) and padding (B, S), returns predictions (B, S, D);
+            identical on all workers.
         lr: its learning rate; 0: the model's, as scheduled.
-        anew: whether it may begin anew where a checkpoint remembers none that fits.
+        anew: whether it may start untrained if a checkpoint has none that fits.
     """
 
     def __init__(self, generator: nn.Module, lr: float = 0.0, anew: bool = False) -> None:
@@ -40,7 +40,7 @@ class Adversary:
         self.optimizer = torch.optim.Adam(generator.parameters(), betas=BETAS)
 
     def guess(self, embeddings: Tensor, padding: Tensor) -> Tensor:
-        """What the generator makes of embeddings, whose gradient passes it and leaves it alone."""
+        """The generator's predictions; gradients reach the embeddings, not the generator."""
         self._join(embeddings)
         weights = {name: weight.detach() for name, weight in self.generator.named_parameters()}
         guessed: Tensor = functional_call(self.generator, weights, (embeddings, padding))
@@ -53,15 +53,15 @@ class Adversary:
         loss: Callable[[Tensor], Tensor],
         update: Update,
     ) -> None:
-        """One step of the generator, of the mean loss over all workers' tokens.
+        """One step of the generator on the mean loss over all workers' tokens.
 
-        Workers wait for one another here, each with one batch; those without one, which stand in
-        with a dummy, count nothing. Where a gradient is not finite no one steps.
+        Workers synchronise here, each with one batch; the dummy batches of workers without data do
+        not count. If a gradient is not finite, no worker steps.
 
         Args:
-            embeddings: (B, S, D), without a gradient.
+            embeddings: (B, S, D), without gradient.
             padding: boolean (B, S), true at padding.
-            loss: of guesses, a sum over tokens.
+            loss: of predictions, a sum over tokens.
             update: of the model, to which this step belongs.
         """
         self._join(embeddings)
@@ -75,7 +75,7 @@ class Adversary:
             summed.zero_()
         if distributed.get_data_parallel_world_size() > 1:
             distributed.all_reduce(summed, group=distributed.get_data_parallel_group())
-        if not (summed.isfinite().all() & (summed[-1] > 0)):  # asks the device once
+        if not (summed.isfinite().all() & (summed[-1] > 0)):  # a single device synchronisation
             return
         mean = (summed[:-1] / summed[-1]).split([parameter.numel() for parameter in parameters])
         for parameter, gradient in zip(parameters, mean, strict=True):
@@ -86,21 +86,22 @@ class Adversary:
         self.optimizer.zero_grad()
 
     def state_dict(self) -> dict[str, Any]:
-        """What a checkpoint remembers: the weights and the optimizer's state."""
+        """The weights and the optimizer's state, for a checkpoint."""
         return {
             "generator": self.generator.state_dict(),
             "optimizer": self.optimizer.state_dict(),
         }
 
     def load_state_dict(self, state: dict[str, Any] | None, reset_optimizer: bool = False) -> None:
-        """Go on as a checkpoint remembers it.
+        """Restore the state from a checkpoint.
 
         Args:
-            state: None where it remembers no generator.
-            reset_optimizer: leave the optimizer's part out.
+            state: None if the checkpoint has no generator.
+            reset_optimizer: do not restore the optimizer.
 
         Raises:
-            UserError: it remembers none, or one of another size, and none may begin anew.
+            UserError: the checkpoint has no generator, or one of another size, and an untrained
+                one is not allowed.
         """
         shapes = {name: tensor.shape for name, tensor in self.generator.state_dict().items()}
         stored = {} if state is None else state["generator"]
@@ -108,18 +109,18 @@ class Adversary:
             if self.anew:
                 return
             raise UserError(
-                "`--tpdm-new-generator` must be given to go on from a checkpoint without a "
+                "`--tpdm-new-generator` must be set to resume from a checkpoint without a "
                 f"generator{' of this size' if stored else ''}; it is not"
             )
         self.generator.load_state_dict(stored)
         if not reset_optimizer:
-            # the counts of steps stay on the CPU, where Adam reads them
+            # step counts stay on the CPU, where Adam reads them
             self.optimizer.load_state_dict(move_to_cpu(state["optimizer"]))
 
     def _join(self, embeddings: Tensor) -> None:
-        """Be where the embeddings are, in their precision."""
+        """Move the generator to the device and type of the embeddings."""
         parameter = next(self.generator.parameters())
         if (parameter.device, parameter.dtype) != (embeddings.device, embeddings.dtype):
             self.generator.to(embeddings)
-            # moves the moments along
+            # also moves the optimizer's moments
             self.optimizer.load_state_dict(self.optimizer.state_dict())

@@ -1,4 +1,4 @@
-"""The papers' objectives: the criterion with its loss terms named beforehand."""
+"""The papers' objectives: the criterion with preset loss terms."""
 
 from fairseq.criterions import register_criterion
 
@@ -7,8 +7,8 @@ from tdo_plugin.criterions.label_smoothed_cross_entropy_terms import (
     TermOptions,
 )
 
-# By the end of the criterion's name and of its class's, which checkpoints hold: one that is of
-# another class does not resume.
+# By the suffix of the criterion's name and class. Checkpoints hold the class, and a training does
+# not resume with another.
 PRESETS = {
     "InstruCL": ("instrucl",),  # the TDO paper's (Qu et al., equation 9)
     "TPDM": ("tpdm",),  # the TPDM paper's (Chen et al., 2023, equation 12)

@@ -33,35 +33,35 @@ SCALES = ChoiceEnum(["sum", "per-token"])
 
 @dataclass
 class InstruCLOptions(FairseqDataclass):
-    """Options of the term; the paper's form is the default."""
+    """Options of the InstruCL term; the defaults are the paper's form."""
 
     instrucl_layer: Optional[int] = field(  # noqa: UP045
         default=None,
         metadata={
-            "help": "layer, from 1, whose output at the language tag is contrasted (default: the "
-            "last encoder layer of an encoder-decoder, whose output is the encoder's, behind the "
-            "final norm of a pre-norm one; else three quarters of all layers, and of a pre-norm "
-            "model the residual stream, at layer M before the first stage's norm)"
+            "help": "source layer, from 1, whose output at the language tag is contrasted "
+            "(default: an encoder-decoder's encoder output, after the final norm if pre-norm; "
+            "otherwise three quarters of the layers; pre-norm layers give the residual stream, "
+            "layer M before the first stage's norm)"
         },
     )
     instrucl_weight: float = field(
-        default=1.0, metadata={"help": "weight of the contrastive loss in the sum"}
+        default=1.0, metadata={"help": "weight of the contrastive loss (the paper's lambda)"}
     )
     instrucl_temperature: float = field(
-        default=1.0, metadata={"help": "divides the cosine similarities"}
+        default=1.0, metadata={"help": "temperature: divides the cosine similarities"}
     )
     instrucl_weighting: WEIGHTINGS = field(  # type: ignore[valid-type]
         default="none",
         metadata={
-            "help": "none as in the paper, or the authors' code: each anchor by one minus the "
-            "share of its tag in the batch"
+            "help": "weights of anchors: none (the paper), or 1 minus the share of the sentence's "
+            "tag in the batch (the authors' code)"
         },
     )
     instrucl_scale: SCALES = field(  # type: ignore[valid-type]
         default="sum",
         metadata={
-            "help": "sum over sentences as in the paper, or the authors' code: times source "
-            "tokens over sentences, so that a sentence weighs as a token's cross-entropy"
+            "help": "sum over sentences (the paper), or that sum times source tokens / sentences "
+            "(the authors' code), so that a sentence weighs as much as its tokens"
         },
     )
 
@@ -77,29 +77,30 @@ def instrucl_layer(spec: ModelSpec | None, requested: int | None) -> int:
     """The layer to contrast: ``requested``, or the default.
 
     Raises:
-        UserError: on another model (None), one with two source embeddings, or a missing layer.
+        UserError: the model is not this package's (None), source and target embeddings differ, or
+            the layer does not exist.
     """
     if spec is None:
         raise UserError("`--arch` must be one of tdo_plugin's for InstruCL; it is not")
     if spec.share_embeddings != "all":
         raise UserError(
-            "`--tdo-share-embeddings` must be all for InstruCL, which reads targets as source; it "
+            "`--tdo-share-embeddings` must be all for InstruCL, which uses targets as sources; it "
             f"is {spec.share_embeddings}"
         )
     layer = default_layer(spec) if requested is None else requested
     if not 1 <= layer <= spec.source_layers:
         raise UserError(
-            f"`--instrucl-layer` must be from 1 to {spec.source_layers}, the layers that the "
-            f"source of this {spec.topology} model passes; it is {layer}"
+            f"`--instrucl-layer` must be from 1 to {spec.source_layers}, the source layers of this "
+            f"{spec.topology} model; it is {layer}"
         )
     return layer
 
 
 class InstruCL:
-    """Draws the tag of each sentence towards the tag of its identity pair.
+    """Pulls the tag's state of each sentence towards that of its identity pair.
 
     Raises:
-        UserError: where the source does not begin with the target's tag (instruction strategies
+        UserError: sources do not begin with the target language's tag (instruction strategies
             2, 3 and 5 of appendix B), or an option is out of range.
     """
 
@@ -118,7 +119,7 @@ class InstruCL:
                 f"`--instrucl-weight` must be finite and not negative; it is "
                 f"{options.instrucl_weight}"
             )
-        args = getattr(task, "args", Namespace())  # tasks without languages may have none
+        args = getattr(task, "args", Namespace())  # a task without languages may have none
         tag = getattr(args, "encoder_langtok", None)
         if tag != "tgt":
             raise UserError(
@@ -130,14 +131,14 @@ class InstruCL:
                 "`--lang-tok-replacing-bos-eos` must be off for InstruCL, which contrasts the tag "
                 "at the source's beginning; it is on"
             )
-        # with a tag on the target too (strategy 4), the target is an identity source already
+        # if targets also begin with a tag (strategy 4), the target is already an identity source
         self.target_has_tag = bool(getattr(args, "decoder_langtok", False))
         self.padding_idx: int = task.source_dictionary.pad()
-        if hasattr(args, "arch"):  # a training ends here rather than at its first batch
+        if hasattr(args, "arch"):  # report errors at the start of training, not at a batch
             instrucl_layer(spec_of_training(task), options.instrucl_layer)
 
     def layer(self, model: Any) -> int:
-        """The layer to contrast in this model; raises as :func:`instrucl_layer`."""
+        """The layer to contrast in this model; raises as :func:`instrucl_layer` does."""
         return instrucl_layer(spec_of(model), self.options.instrucl_layer)
 
     def request(self, model: Any, sample: Sample, update: Update | None = None) -> OutputRequest:
@@ -170,5 +171,5 @@ class InstruCL:
         return LossOutput(total, {"loss": losses.detach().sum()})
 
     def _tag(self, tokens: Tensor, layer: int) -> tuple[int, Tensor]:
-        """The place of h_1 in equation 8: the tag of each sentence, at a layer."""
+        """The position of h_1 in equation 8: each sentence's tag, at a layer."""
         return layer, instruction_index(tokens.eq(self.padding_idx))

@@ -29,14 +29,14 @@ CROSS_ENTROPIES = ChoiceEnum(["fused", "whole"])
 _CROSS_ENTROPY = field(
     default="fused",
     metadata={
-        "help": "with the output projection, a block of tokens at a time, or of the whole "
-        "batch's logits: the same numbers, more memory (also with --report-accuracy, and with "
-        "other models than tdo_plugin's)"
+        "help": "fused: output projection and cross-entropy together, a block of tokens at a time; "
+        "whole: on the logits of the whole batch, with the same result and more memory (always "
+        "used with --report-accuracy and with models of other packages)"
     },
 )
 _LOSS_TERMS = field(
     default="",
-    metadata={"help": f"loss terms, comma-separated: {', '.join(TERMS)}; empty: none"},
+    metadata={"help": f"loss terms to add, comma-separated: {', '.join(TERMS)}; empty: none"},
 )
 _TERM_OPTIONS = [term.option_class for term in TERMS.values()]
 
@@ -48,7 +48,7 @@ TermOptions = make_dataclass(
 )
 TermOptions.__module__ = __name__
 
-# The same, for the criterion whose terms are named on the command line.
+# The same, for the criterion whose terms are set on the command line.
 TermsConfig = make_dataclass(
     "TermsConfig", [("loss_terms", str, _LOSS_TERMS)], bases=(TermOptions,)
 )
@@ -57,15 +57,15 @@ TermsConfig.__module__ = __name__
 
 @register_criterion("label_smoothed_cross_entropy_terms", dataclass=TermsConfig)
 class LabelSmoothedCrossEntropyTerms(LabelSmoothedCrossEntropyCriterion):
-    """The one objective; what it adds to the cross-entropy is a list.
+    """The only criterion of this package: cross-entropy plus a list of loss terms.
 
-    ``loss`` in the logs is the cross-entropy alone, in bits per token, so that it can be held
-    against that of systems without terms and checkpoints are chosen by it; ``objective`` is
-    the sum that is trained on, and each term logs its mean over sentences under its own name.
+    ``loss`` in the logs is the cross-entropy alone, in bits per token, so that it is comparable
+    between systems with and without terms and can choose checkpoints; ``objective`` is the sum
+    that is minimised, and each term logs its mean over sentences under its own name.
     """
 
-    preset: Sequence[str] = ()  # terms that the command line need not name
-    update: Update | None = None  # the one that batches are trained on in
+    preset: Sequence[str] = ()  # terms that are always on
+    update: Update | None = None  # the update that batches are currently trained in
 
     def __init__(self, task: Any, options: Namespace, terms: Sequence[str]) -> None:
         super().__init__(
@@ -78,7 +78,8 @@ class LabelSmoothedCrossEntropyTerms(LabelSmoothedCrossEntropyCriterion):
         unknown = [name for name in terms if name not in TERMS]
         if unknown:
             raise UserError(
-                f"`--loss-terms` must be some of {', '.join(TERMS)}; it has {', '.join(unknown)}"
+                f"`--loss-terms` must be one or more of {', '.join(TERMS)}; it has "
+                f"{', '.join(unknown)}"
             )
         for name, term in TERMS.items():
             if name not in terms:
@@ -93,7 +94,7 @@ class LabelSmoothedCrossEntropyTerms(LabelSmoothedCrossEntropyCriterion):
 
     @contextmanager
     def in_update(self, **details: Any) -> Iterator[None]:
-        """Let the terms know of an update, whose batches come inside (see :class:`Update`)."""
+        """Announce an update; its batches are trained inside the block (see :class:`Update`)."""
         self.update = Update(**details)
         try:
             yield
@@ -103,14 +104,14 @@ class LabelSmoothedCrossEntropyTerms(LabelSmoothedCrossEntropyCriterion):
     def forward(
         self, model: Any, sample: Sample, reduce: bool = True
     ) -> tuple[Tensor, int, dict[str, Any]]:
-        """The objective of a batch: a sum, over tokens and sentences, in nats.
+        """The objective of a batch: a sum over tokens and sentences, in nats.
 
         Returns:
-            the objective, the number of tokens (of sentences with ``--sentence-avg``) that the
-            gradient is divided by, and what to log.
+            the objective, the number of tokens (with ``--sentence-avg``: sentences) that the
+            gradient is divided by, and the values to log.
         """
         if self.terms and not reduce:
-            raise ValueError("a loss term is a sum over the batch and cannot be left unreduced")
+            raise ValueError("a loss term is a sum over the batch; reduce must be true")
         requests = {
             name: term.request(model, sample, self.update) for name, term in self.terms.items()
         }
@@ -147,7 +148,7 @@ class LabelSmoothedCrossEntropyTerms(LabelSmoothedCrossEntropyCriterion):
     def compute_loss(
         self, model: Any, net_output: Any, sample: Sample, reduce: bool = True
     ) -> tuple[Tensor, Tensor]:
-        """fairseq's loss of the same name: label-smoothed cross-entropy and likelihood, in nats."""
+        """As fairseq's loss of this name: label-smoothed cross-entropy and NLL, in nats."""
         logits, target = net_output[0], model.get_targets(sample, net_output)
         if self.ignore_prefix_size > 0:
             logits = logits[:, self.ignore_prefix_size :]
@@ -172,7 +173,7 @@ class LabelSmoothedCrossEntropyTerms(LabelSmoothedCrossEntropyCriterion):
             for key in keys:
                 if not key.endswith(("_nll_loss", "_ntokens")):
                     sentences = total("nsentences")
-                    digits = 6 if key.endswith("_weight") else 3  # one that falls is small soon
+                    digits = 6 if key.endswith("_weight") else 3  # a decaying weight becomes small
                     metrics.log_scalar(key, total(key) / sentences, sentences, round=digits)
                 elif key.endswith("_nll_loss") and tokens:
                     bits = total(key) / tokens / math.log(2)

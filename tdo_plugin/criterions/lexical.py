@@ -1,4 +1,4 @@
-"""A loss term for the beginning of a training: the first stage predicts the target (ours)."""
+"""A loss term for the start of training: the first stage predicts the target's words (ours)."""
 
 import logging
 import math
@@ -30,26 +30,26 @@ logger = logging.getLogger(__name__)
 
 @dataclass
 class LexicalOptions(FairseqDataclass):
-    """Options of the term."""
+    """Options of the lexical term."""
 
     lexical_weight: float = field(
         default=1.0,
-        metadata={"help": "weight of the first stage's translation (IBM model 1) at the beginning"},
+        metadata={"help": "initial weight of the first stage's lexical loss (IBM model 1)"},
     )
     lexical_updates: int = field(
-        default=0, metadata={"help": "updates in which that weight falls to 0 in a straight line"}
+        default=0, metadata={"help": "updates over which that weight falls linearly to 0"}
     )
 
 
 class Lexical:
-    """Has the source, where the target enters, predict the target's words (see ``lexical_nll``).
+    """Trains the source states at the target's entry to predict its words (``lexical_nll``).
 
-    Until the target reads its source nothing else tells the first stage what to do. The weight
-    falls to 0; from then on, and before the first update, nothing is asked of the model.
+    Until the target reads its source, nothing else trains the first stage. The weight falls to 0;
+    from then on, and before the first update, no outputs are requested.
 
     Raises:
-        UserError: an option is out of range, the task does not tell of updates, or the model is
-            of another kind or has no first stage.
+        UserError: an option is out of range, the task provides no update numbers, or the model is
+            not this package's or has no first stage.
     """
 
     name = "lexical"
@@ -67,17 +67,17 @@ class Lexical:
         if not getattr(task, "provides_update_info", False):
             raise UserError(
                 "`--task` must be tdo_translation or built on it for the loss term lexical, whose "
-                "weight follows the updates; it is not"
+                "weight depends on the update; it is not"
             )
         self.options = options
         self.padding_idx: int = task.target_dictionary.pad()
         self._weight = 0.0  # in the last update
         args = getattr(task, "args", Namespace())
-        if hasattr(args, "arch"):  # a training ends here rather than at its first batch
+        if hasattr(args, "arch"):  # report errors at the start of training, not at a batch
             _checked(spec_of_training(task))
             if 0 < getattr(args, "max_update", 0) <= options.lexical_updates:
                 logger.warning(
-                    "the loss term lexical is there to the end: --max-update is %d, "
+                    "the loss term lexical stays on until the end: --max-update is %d, "
                     "--lexical-updates %d",
                     args.max_update,
                     options.lexical_updates,

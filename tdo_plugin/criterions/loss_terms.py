@@ -1,4 +1,4 @@
-"""What a loss term is: it requests outputs of the model, and makes a loss of them."""
+"""The interface of loss terms: a term requests outputs of the model and computes a loss."""
 
 from argparse import Namespace
 from collections.abc import Callable, Collection, Sequence
@@ -19,7 +19,7 @@ Sample = dict[str, Any]
 
 
 def scored_target(target: Tensor, ignored: int, padding_idx: int) -> Tensor:
-    """A target (B, T) with padding in the place of its first tokens, which are not scored."""
+    """A target (B, T) whose first ``ignored`` tokens, which are not scored, are padding."""
     if ignored == 0:
         return target
     scored = target.clone()
@@ -29,15 +29,15 @@ def scored_target(target: Tensor, ignored: int, padding_idx: int) -> Tensor:
 
 @dataclass(frozen=True)
 class Update:
-    """The update of the model that a batch is trained on in.
+    """The update of the model that a batch is trained in.
 
     Attributes:
-        lr: the model's learning rate in it.
-        number: how many there have been before it.
-        dummy: whether the batch stands in for one of a worker that has none left; nothing may be
-            learnt of it.
-        first: whether it is the first of those that step hooks made of one; of later ones workers
-            need not have equally many.
+        lr: the model's learning rate in the update.
+        number: the number of earlier updates.
+        dummy: whether the batch replaces one of a worker that has no data left; terms must not
+            train on it.
+        first: whether it is the first of the batches that step hooks made of one; workers may have
+            different numbers of later ones.
     """
 
     lr: float
@@ -48,16 +48,16 @@ class Update:
 
 @dataclass(frozen=True)
 class OutputRequest:
-    """What a term needs of the one forward pass.
+    """The outputs of the forward pass that a term needs.
 
     Attributes:
-        source_layer_outputs: layers, from 1, whose output of the batch's source is needed.
-        source_token_states: layers, from 1, whose output of the batch's source is needed at one
-            position (B,) of each sentence.
-        side_sources: further sources, and what is needed of them.
-        capture: names of tensors inside the layers of the batch's source that are needed.
-        source_loss: what is computed inside the pass, as the model's parameters may be used
-            nowhere else: a function of the model's core and of the source's state.
+        source_layer_outputs: layers, from 1, whose output for the batch's source is needed.
+        source_token_states: pairs of a layer, from 1, and one position (B,) per sentence at which
+            the source's output is needed.
+        side_sources: further sources, with the outputs needed from them.
+        capture: names of tensors needed from inside the layers of the batch's source.
+        source_loss: a function of the model's core and the source's state, called inside the
+            forward pass, because the model's parameters may not be used elsewhere.
     """
 
     source_layer_outputs: Sequence[int] = ()
@@ -69,8 +69,8 @@ class OutputRequest:
 
 @dataclass(frozen=True)
 class ModelOutputs:
-    """What a request named: outputs (B, S, D) by layer, token states (B, D) and sources in
-    its order, captured tensors by name, and what the function inside the pass returned.
+    """The requested outputs: outputs (B, S, D) by layer, token states (B, D) and sources in
+    the order of the request, captured tensors by name, and the function's result.
     """
 
     source_layer_outputs: dict[int, Tensor] = field(default_factory=dict)
@@ -82,11 +82,11 @@ class ModelOutputs:
 
 @dataclass(frozen=True)
 class LossOutput:
-    """A term's part of the objective, a sum like the cross-entropy's, and what it logs.
+    """A term's part of the objective, a sum like the cross-entropy's, and the values it logs.
 
-    ``logs`` are sums over sentences, reported as means under the term's name and the key; where
-    there are ``ntokens`` among them, ``nll_loss`` is a sum over so many tokens, reported in bits
-    of each.
+    ``logs`` are sums over sentences, reported as means under the term's name and the key. If they
+    contain ``ntokens``, then ``nll_loss`` is a sum over that many tokens, reported in bits per
+    token.
     """
 
     loss: Tensor
@@ -94,12 +94,12 @@ class LossOutput:
 
 
 class LossTerm(Protocol):
-    """One addition to the cross-entropy.
+    """A loss that is added to the cross-entropy.
 
     Attributes:
-        name: for ``--loss-terms``, for logs, and in messages.
-        option_class: declares its options on the command line.
-        needs_source: whether it has nothing to look at in a sentence without a source.
+        name: for ``--loss-terms``, logs and messages.
+        option_class: declares the term's command-line options.
+        needs_source: whether the term ignores sentences without a source.
     """
 
     name: str
@@ -107,21 +107,21 @@ class LossTerm(Protocol):
     needs_source: bool
 
     def __init__(self, options: Namespace, task: Any) -> None:
-        """Raises UserError where the options or the task do not fit."""
+        """Raises UserError if the options or the task do not fit the term."""
 
     def request(self, model: Any, sample: Sample, update: Update | None = None) -> OutputRequest:
-        """What this batch needs, as of :meth:`loss`; raises UserError where the model is unfit."""
+        """The outputs needed for :meth:`loss`; raises UserError if the model does not fit."""
         ...
 
     def loss(
         self, outputs: ModelOutputs, sample: Sample, update: Update | None = None
     ) -> LossOutput:
-        """The term's loss of this batch, which an update is made of, or nothing (None)."""
+        """The term's loss of this batch; ``update`` is None outside of training."""
         ...
 
 
 def combined(requests: Sequence[OutputRequest]) -> dict[str, Any]:
-    """Arguments of the model's forward pass that serves all requests; none for no request."""
+    """Arguments of a forward pass that serves all requests; empty if there are none."""
     if not requests:
         return {}
     return {
@@ -137,11 +137,11 @@ def shared_out(requests: Sequence[OutputRequest], extra: dict[str, Any]) -> list
     """Each request's outputs, in order.
 
     Args:
-        requests: as they were :func:`combined`.
-        extra: what the forward pass returned beside logits.
+        requests: as passed to :func:`combined`.
+        extra: the forward pass's results other than logits.
     """
     if not requests:
-        return []  # a model without terms may be any of fairseq's
+        return []  # a model without terms may be any fairseq model
     source = extra["source"]
     token_states, sides = iter(source.token_states), iter(extra["side_sources"])
     losses = iter(extra["source_losses"])
@@ -158,16 +158,16 @@ def shared_out(requests: Sequence[OutputRequest], extra: dict[str, Any]) -> list
 
 
 def spec_of(model: Any) -> ModelSpec | None:
-    """The specification of a model; None of one that is not this package's."""
+    """The specification of a model; None for a model of another package."""
     core = getattr(model, "core", None)
     return None if core is None else core.spec
 
 
 def spec_of_training(task: Any) -> ModelSpec | None:
-    """The specification of the model that a task's training builds, or None likewise.
+    """The specification of the model that a task's training builds, or None as above.
 
     Raises:
-        UserError: as :func:`spec_from_args`.
+        UserError: as :func:`spec_from_args` does.
     """
     args = getattr(task, "args", Namespace())
     if not hasattr(args, "tdo_topology"):

@@ -28,13 +28,13 @@ logger = logging.getLogger(__name__)
 
 
 class Reconstruction:
-    """Has the source predict itself: L_RE, times lambda.
+    """Trains the source states to predict the source: L_RE, weighted by lambda.
 
-    Where lambda is 0, nothing is asked of the model.
+    While lambda is 0, no outputs are requested.
 
     Raises:
-        UserError: an option is out of range, the model is of another kind, its source has a
-            vocabulary of its own, or lambda is to follow updates that the task does not tell of.
+        UserError: an option is out of range, the model is not this package's, source and target
+            vocabularies differ, or lambda is scheduled and the task provides no update numbers.
     """
 
     name = "reconstruction"
@@ -45,21 +45,21 @@ class Reconstruction:
         args = getattr(task, "args", Namespace())
         self.options = options
         self._weight_after = schedule(options, int(getattr(args, "max_update", 0) or 0))
-        self._updates = 0  # how many there had been before the last batch that was trained on
+        self._updates = 0  # updates before that of the last training batch
         changes = options.reconstruction_schedule != "constant"
         if changes and not getattr(task, "provides_update_info", False):
             raise UserError(
                 "`--task` must be tdo_translation or built on it for --reconstruction-schedule "
-                f"{options.reconstruction_schedule}, which follows the updates; it is not"
+                f"{options.reconstruction_schedule}, which depends on the update; it is not"
             )
         if task.source_dictionary != task.target_dictionary:
             raise UserError(
-                "`--criterion` must be another where source and target have dictionaries of their "
-                "own: the source is predicted in the target's; it has source reconstruction"
+                "`--criterion` must be without source reconstruction if source and target have "
+                "separate dictionaries, since the target's predicts the source; it has the term"
             )
         self.padding_idx: int = task.source_dictionary.pad()
         self._tags = torch.tensor(tag_ids(task), dtype=torch.int64)
-        if hasattr(args, "arch"):  # a training ends here rather than at its first batch
+        if hasattr(args, "arch"):  # report errors at the start of training, not at a batch
             self._warn(_checked(spec_of_training(task)), args)
 
     def request(self, model: Any, sample: Sample, update: Update | None = None) -> OutputRequest:
@@ -91,7 +91,7 @@ class Reconstruction:
         return LossOutput(loss * weight, logs)
 
     def _target(self, sample: Sample) -> Tensor:
-        """What is scored (B, S): the source without noise, but for its tags."""
+        """The prediction target (B, S): the source without noise and without tags."""
         clean = sample.get(CLEAN_SOURCE, sample["net_input"]["src_tokens"])
         self._tags = self._tags.to(clean.device)
         return reconstruction_target(
@@ -99,33 +99,33 @@ class Reconstruction:
         )
 
     def _size(self, sourced: Tensor, sample: Sample) -> Tensor:
-        """Sentences, or tokens of the target, that have a source: what `mean` weighs it by."""
+        """The number of sentences, or of target tokens, with a source: the scale of `mean`."""
         if self.options.sentence_avg:
             return sourced.sum()
         return (sample["target"].ne(self.padding_idx) & sourced[:, None]).sum()
 
     @property
     def _weight(self) -> float:
-        """Lambda; outside of updates that of the last one."""
+        """Lambda; outside of updates its last value."""
         return self._weight_after(self._updates)
 
     def _warn(self, spec: ModelSpec, args: Namespace) -> None:
-        """Say where reconstruction is copying what a position sees (section 3.1.2)."""
+        """Warn if reconstruction only copies what a position sees (section 3.1.2)."""
         if (
             not self.options.reconstruction_weight
             or getattr(args, "source_noise", "none") != "none"
         ):
             return
         why = {
-            ("ae", "prefix"): "each position sees the token that it is to predict",
-            ("ae", "causal"): "each position sees the token that it is to predict",
+            ("ae", "prefix"): "each position sees the token that it predicts",
+            ("ae", "causal"): "each position sees the token that it predicts",
             (
                 "lm",
                 "prefix",
             ): "with --tdo-source-attention prefix each position sees the next token",
         }.get((self.options.reconstruction_task, spec.source_attention))
         if why is not None:
-            logger.warning("the source's reconstruction is trivial without --source-noise: %s", why)
+            logger.warning("source reconstruction is trivial without --source-noise: %s", why)
 
 
 def _checked(spec: ModelSpec | None) -> ModelSpec:

@@ -1,4 +1,4 @@
-"""The losses of TPDM and GTPDM as a term (Chen et al., 2023, equations 11 to 13)."""
+"""The losses of TPDM and GTPDM as a loss term (Chen et al., 2023, equations 11 to 13)."""
 
 from argparse import Namespace
 from typing import Any, NamedTuple
@@ -34,16 +34,16 @@ from tdo_plugin.modules.methods.position_generator import PositionGenerator
 from tdo_plugin.modules.positions import SinusoidalPositions
 from tdo_plugin.modules.spec import ModelSpec
 
-GENERATOR = "tpdm_generator"  # its name in a checkpoint
+GENERATOR = "tpdm_generator"  # its key in a checkpoint
 
 
 class Disentangled(NamedTuple):
-    """What the module makes of a source.
+    """The outputs of the disentangle module for a source.
 
     Attributes:
-        semantic: h (B, S, D), which the layer goes on with.
-        positional: p (B, S, D), which losses alone read.
-        gate: logits (B, S) of tokens being disentangled; None where all are.
+        semantic: h (B, S, D), which the layer continues with.
+        positional: p (B, S, D), which only losses read.
+        gate: logits (B, S) of tokens being disentangled; None: all are.
     """
 
     semantic: Tensor
@@ -52,14 +52,14 @@ class Disentangled(NamedTuple):
 
 
 class TPDM:
-    """Takes the position out of what the source's tokens mean, token by token.
+    """Removes position from the semantic embeddings of source tokens, token by token.
 
-    The generator steps first, then the mutual information is measured with it (section 3.6). Where
-    it is not trained, as in a validation, it stands as it is.
+    The generator steps first, then the mutual information is estimated with it (section 3.6).
+    Outside of training, as in validation, the generator stays unchanged.
 
     Raises:
-        UserError: an option is out of range, the model has no such module, or the task does not
-            tell of updates.
+        UserError: an option is out of range, the model has no such module, or the task provides no
+            update numbers.
     """
 
     name = "tpdm"
@@ -73,13 +73,13 @@ class TPDM:
         if not getattr(task, "provides_update_info", False):
             raise UserError(
                 "`--task` must be tdo_translation or built on it for TPDM, whose generator is "
-                "trained beside the model; it is not"
+                "trained alongside the model; it is not"
             )
         self.padding_idx: int = task.source_dictionary.pad()
         self.adversary: Adversary | None = None
         self._sinusoids: SinusoidalPositions | None = None
-        self._gates: RelaxedBernoulli | None = None  # of the model that was asked last
-        if hasattr(task.args, "arch"):  # a training ends here rather than at its first batch
+        self._gates: RelaxedBernoulli | None = None  # of the last model with a request
+        if hasattr(task.args, "arch"):  # report errors at the start of training, not at a batch
             spec = check_tpdm_model(spec_of_training(task), options)
             if options.tpdm_disentangle_weight:
                 self.adversary = self._adversary(spec, getattr(task.args, "seed", 1))
@@ -111,7 +111,7 @@ class TPDM:
             return self._loss(whole, padding, update)
 
     def _aligned(self, captured: Disentangled, src_tokens: Tensor) -> tuple[Disentangled, Tensor]:
-        """Embeddings in at least single precision, and padding, with padding on the right."""
+        """Embeddings in at least single precision and padding, moved to right padding."""
         padding = src_tokens.eq(self.padding_idx)
         order = left_aligned(padding)
         dtype = torch.promote_types(captured.positional.dtype, torch.float32)
@@ -151,7 +151,7 @@ class TPDM:
         )
 
     def _disentangle_weight(self, update: Update | None) -> float:
-        """L_d's weight in an update; outside of updates (None) the one that it comes to."""
+        """L_d's weight in an update; outside of updates (None) its final weight."""
         weight: float = self.options.tpdm_disentangle_weight
         if update is None:
             return weight
@@ -161,7 +161,7 @@ class TPDM:
     def _mutual_information(
         self, adversary: Adversary, captured: Disentangled, padding: Tensor, update: Update | None
     ) -> tuple[Tensor, Tensor]:
-        """Of each token, and the generator's loss with which it was measured; (B, S) both."""
+        """Mutual information per token, and the loss of the generator that estimates it; (B, S)."""
         tau, still = self.options.tpdm_temperature, captured.positional.detach()
 
         def loss(guessed: Tensor) -> Tensor:
@@ -178,9 +178,9 @@ class TPDM:
     def _drawn(
         self, logits: Tensor, padding: Tensor, draws: bool
     ) -> tuple[Tensor, Tensor, dict[str, Tensor]]:
-        """Gates, their divergence from the prior, and what is logged of them; all (B, S).
+        """Gates, their divergence from the prior, and the values to log; all (B, S).
 
-        Where nothing is trained a gate is its probability of being open.
+        Outside of training a gate is its probability of being open.
         """
         assert self._gates is not None
         logits_open = self._gates.open(logits)
@@ -191,7 +191,7 @@ class TPDM:
         return gates, divergence.masked_fill(padding, 0), {"open": rather_open, "gate": probability}
 
     def _anchors(self, positional: Tensor, padding: Tensor) -> Tensor:
-        """What each position is drawn to, (S, D)."""
+        """The anchor of each position, (S, D)."""
         if self.options.tpdm_anchor == "batch-mean":
             return batch_mean_anchors(positional, padding)
         length, width = positional.shape[1:]

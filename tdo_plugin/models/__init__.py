@@ -1,6 +1,6 @@
-"""fairseq's face of the models: options, presets, encoder and decoder."""
+"""The models as fairseq sees them: options, presets, encoder and decoder."""
 
-# first: packages built on this one register when fairseq comes, and then find whole modules here
+# imported first: fairseq then registers packages built on this one, which need all modules here
 import fairseq.models  # noqa: F401
 
 from tdo_plugin.models import presets as presets

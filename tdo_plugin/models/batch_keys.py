@@ -1,3 +1,3 @@
-"""What a batch has beside fairseq's own entries."""
+"""Keys of a batch in addition to fairseq's."""
 
-CLEAN_SOURCE = "clean_source"  # (B, S), the source before it was disturbed, where it was
+CLEAN_SOURCE = "clean_source"  # (B, S), the source before noise was added, if it was

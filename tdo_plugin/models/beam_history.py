@@ -1,4 +1,4 @@
-"""What a beam search chose at each step, and the hypotheses that follow from it.
+"""The choices of a beam search at each step, and the hypotheses that result from them.
 
 Shapes: B sentences, K rows (beams) of a sentence, n sentences that take part in a step.
 """
@@ -11,7 +11,7 @@ from torch import Tensor
 
 
 class _Choice(NamedTuple):
-    """How the rows of a step came about: (n, K) each but for the sentences (n,)."""
+    """How the rows of a step arose: (n, K) each except the sentences (n,)."""
 
     sentences: Tensor
     rows: Tensor
@@ -20,7 +20,7 @@ class _Choice(NamedTuple):
 
 
 class _Ends(NamedTuple):
-    """What ended at a step, among a sentence's K best: (n, K) each but for the sentences (n,)."""
+    """Which of a sentence's K best ended at a step: (n, K) each except the sentences (n,)."""
 
     sentences: Tensor
     rows: Tensor
@@ -29,7 +29,7 @@ class _Ends(NamedTuple):
 
 
 class BeamHistory:
-    """Notes stay on the device until the search is over."""
+    """Records the choices; they stay on the device until the search is over."""
 
     def __init__(self, sentences: int, beams: int, eos: int) -> None:
         self._sentences, self._beams, self._eos = sentences, beams, eos
@@ -37,32 +37,32 @@ class BeamHistory:
         self._ends: list[_Ends] = []
 
     def end(self, sentences: Tensor, rows: Tensor, scores: Tensor, flags: Tensor) -> None:
-        """A step's endings, of the step before :meth:`go_on`.
+        """Record the hypotheses that end at a step, before the step's :meth:`go_on`.
 
         Args:
-            sentences: (n,), from 0 to B.
-            rows: which row of the step ends, (n, K).
-            scores: sum of log-probabilities with the end symbol's, (n, K).
-            flags: where there is an ending, (n, K).
+            sentences: (n,), from 0 to B - 1.
+            rows: the row of the step that ends, (n, K).
+            scores: sum of log-probabilities including the end symbol's, (n, K).
+            flags: true where a hypothesis ends, (n, K).
         """
         self._ends.append(_Ends(sentences, rows, scores, flags))
 
     def go_on(self, sentences: Tensor, rows: Tensor, tokens: Tensor, scores: Tensor) -> None:
-        """A step's new rows.
+        """Record the new rows of a step.
 
         Args:
             sentences: (n,).
-            rows: which row of the step each new one continues, (n, K).
-            tokens: with which token, (n, K).
-            scores: their sums of log-probabilities, (n, K).
+            rows: the row of the step that each new row continues, (n, K).
+            tokens: the token that is appended, (n, K).
+            scores: sums of log-probabilities, (n, K).
         """
         self._choices.append(_Choice(sentences, rows, tokens, scores))
 
     def hypotheses(self, exponent: float) -> list[list[dict[str, Tensor]]]:
-        """Of each sentence the first K that ended, best first, as fairseq's generator gives them.
+        """The first K ended hypotheses of each sentence, best first, in fairseq's format.
 
         Args:
-            exponent: a hypothesis' score is divided by this power of its length.
+            exponent: scores are divided by the length to this power.
         """
         choices = [[part.tolist() for part in choice] for choice in _on_host(self._choices)]
         places = [{name: place for place, name in enumerate(choice[0])} for choice in choices]
@@ -85,7 +85,7 @@ class BeamHistory:
 
 
 def _on_host(notes: Sequence[Any]) -> list[Any]:
-    """The same notes on the CPU, each kind of tensor fetched at one time."""
+    """The same records on the CPU, with one transfer for each kind of tensor."""
     if not notes:
         return []
     kinds = []
@@ -99,7 +99,7 @@ def _on_host(notes: Sequence[Any]) -> list[Any]:
 def _hypothesis(
     tokens: list[int], sums: list[float], score: Tensor, exponent: float
 ) -> dict[str, Tensor]:
-    """As fairseq's generator gives it; ``sums`` of log-probabilities without the end symbol's."""
+    """A hypothesis in fairseq's format; ``sums`` exclude the end symbol's log-probability."""
     total = torch.cat([score.new_tensor(sums), score[None]])
     each = total.clone()
     each[1:] -= total[:-1]
@@ -113,6 +113,6 @@ def _hypothesis(
 
 
 def _best_first(hypotheses: list[dict[str, Tensor]]) -> list[dict[str, Tensor]]:
-    """Sorted by score, in single precision as in fairseq."""
+    """Hypotheses sorted by score in single precision, as in fairseq."""
     scores = torch.tensor([float(hypothesis["score"]) for hypothesis in hypotheses])
     return [hypotheses[place] for place in scores.sort(descending=True).indices]

@@ -1,4 +1,4 @@
-"""The models' command-line options, flat as fairseq needs them: made from the specification's."""
+"""The models' command-line options in fairseq's flat form, made from the specification's fields."""
 
 from argparse import Namespace
 from collections.abc import Mapping
@@ -13,17 +13,17 @@ from tdo_plugin.modules.declared_options import options_of
 from tdo_plugin.modules.spec import ModelSpec, SpecError
 
 OPTIONS = options_of(ModelSpec)
-# the one that no field is: it stands for those of both stages
+# the only option that is not a field: the default of both stages' sizes
 FFN_DIM = ("tdo_ffn_dim", int, "inner size of the feed-forward networks", 2048)
 
 
 def destination(flag: str) -> str:
-    """The name of a flag's value."""
+    """The attribute of the parsed arguments that holds a flag's value."""
     return flag.removeprefix("--").replace("-", "_")
 
 
 def _typed(kind: Any) -> Any:
-    """As fairseq's parser takes it: choices are its enumerations, lists are text."""
+    """The type for fairseq's parser: an enumeration for choices, text for lists."""
     if get_origin(kind) is Literal:
         return ChoiceEnum(get_args(kind))
     return str if get_origin(kind) is tuple else kind
@@ -43,21 +43,21 @@ def _fields() -> list[tuple[str, Any, Any]]:
     ]
 
 
-# Options of every architecture here; a preset changes the defaults.
+# Options of every architecture of this package; presets change the defaults.
 TdoConfig = make_dataclass("TdoConfig", _fields(), bases=(FairseqDataclass,))
 TdoConfig.__module__ = __name__
 
 
 def spec_from_args(args: Namespace, num_languages: int = 0, num_pairs: int = 0) -> ModelSpec:
-    """The validated specification of what the command line says.
+    """The validated specification for parsed arguments.
 
     Args:
-        args: older checkpoints' lack the newer options.
-        num_languages: of the task; what has no part for each language does not ask for it.
-        num_pairs: likewise, that are trained.
+        args: those of older checkpoints may lack newer options.
+        num_languages: of the task; ignored by models without parts for each language.
+        num_pairs: trained pairs of the task; ignored by models without parts for each pair.
 
     Raises:
-        UserError: naming every value that is wrong.
+        UserError: values are invalid; the message lists all of them.
     """
     values = {
         name: getattr(args, destination(option.flag), option.default)
@@ -67,7 +67,7 @@ def spec_from_args(args: Namespace, num_languages: int = 0, num_pairs: int = 0) 
     one_stage = values["topology"] == "decoder-only" and values["target_layer"] == 0
     if one_stage and values["stage1_ffn_dim"]:
         raise UserError(
-            "`--tdo-stage1-ffn-dim` must be left out where `--tdo-target-layer` is 0: there is no "
+            "`--tdo-stage1-ffn-dim` must not be set if `--tdo-target-layer` is 0: there is no "
             f"first stage; it is {values['stage1_ffn_dim']}"
         )
     values["init"] = tuple(filter(None, values["init"].split(",")))
@@ -87,12 +87,12 @@ def spec_from_args(args: Namespace, num_languages: int = 0, num_pairs: int = 0) 
 
 
 def _check_kinds(values: Mapping[str, Any]) -> None:
-    """Refuse what a command line cannot say, and a checkpoint can."""
+    """Refuse values of a wrong type, which a checkpoint can hold but a command line cannot."""
     kinds = get_type_hints(ModelSpec)
     for name, value in values.items():
         kind = str if get_origin(kinds[name]) is tuple else kinds[name]
         if kind not in (int, float, bool, str):
-            continue  # one of some names, which the specification checks
+            continue  # one of several names, which the specification checks
         right = (int, float) if kind is float else kind
         if not isinstance(value, right) or isinstance(value, bool) != (kind is bool):
             raise UserError(

@@ -1,4 +1,4 @@
-"""A trained model with more languages: a tag, and rows of all parts for each language.
+"""Adds languages to a trained model: tags, and rows in all language-specific parameters.
 
 Shapes: K languages, V entries of a vocabulary, D model width.
 """
@@ -19,12 +19,12 @@ from tdo_plugin.names import check_languages
 
 @dataclass(frozen=True)
 class Extension:
-    """What is added to a model.
+    """The languages added to a model.
 
     Attributes:
-        languages: those that it knows, in order.
-        new: those that come behind them.
-        like: the known language whose parameters the new ones start with; None: the mean of all.
+        languages: of the trained model, in order.
+        new: to be appended.
+        like: the known language whose parameters initialise the new ones; None: the mean of all.
     """
 
     languages: Sequence[str]
@@ -36,7 +36,7 @@ class Extension:
         if not self.new or len({*self.new}) < len(self.new) or {*self.new} & {*self.languages}:
             raise UserError(
                 "`--languages` must name new languages, each once; they are "
-                f"{', '.join(self.new) or 'none'} beside {', '.join(self.languages)}"
+                f"{', '.join(self.new) or 'none'}, the model has {', '.join(self.languages)}"
             )
         if self.like is not None and self.like not in self.languages:
             raise UserError(
@@ -44,7 +44,7 @@ class Extension:
             )
 
     def rows(self, stored: Tensor) -> Tensor:
-        """The new languages' rows, (new, ...), given those of the known ones, (K, ...)."""
+        """The new languages' rows, (new, ...), given the rows of the known languages, (K, ...)."""
         if self.like is None:
             row = stored.double().mean(0).to(stored.dtype)
         else:
@@ -54,47 +54,47 @@ class Extension:
     def arguments(self, args: Namespace) -> Namespace:
         """The model's options with the new languages, whose tags are never predicted.
 
-        Where tags stand on the target they are, the new ones too.
+        If targets begin with tags, tags are predicted, including the new ones.
 
         Raises:
-            UserError: the model has no tags, another symbol behind them, masks or adapters.
+            UserError: the model has no tags, a symbol after the tags, neuron masks or adapters.
         """
         if options := behind_tags(args):
             raise UserError(
-                f"`--path` must name a model without `{options[0]}`: new tags would stand before "
-                "its last symbol and move it; this one has it"
+                f"`--path` must name a model without `{options[0]}`, whose symbol follows the "
+                "language tags and would be moved by new tags; this model has it"
             )
         if masks := getattr(args, "tdo_neuron_masks", ""):
             raise UserError(
-                "`--path` must name a model without `--tdo-neuron-masks`, which say nothing of new "
-                f"languages: extend the one that they began with; this one has {masks}"
+                "`--path` must name a model without `--tdo-neuron-masks`, which do not cover new "
+                f"languages: extend the model that they were allocated in; this model has {masks}"
             )
         if getattr(args, "tdo_adapter_dim", 0):
             raise UserError(
-                "`--path` must name a model without `--tdo-adapter-dim`: new languages have no "
-                "trained pairs, whose adapters they would need; this one has it"
+                "`--path` must name a model without `--tdo-adapter-dim`, since new languages have "
+                "no trained pairs and so no adapters; this model has it"
             )
         on_source, on_target = tag_sides(args)
         if not (on_source or on_target):
-            raise UserError("`--path` must name a model with language tags; this one has none")
+            raise UserError("`--path` must name a model with language tags; this model has none")
         masked = getattr(args, "tdo_masked_tags", 0)
         if not on_target:
             masked += len(self.new)
         changed = {"langs": [*self.languages, *self.new], "tdo_masked_tags": masked}
-        # a file of languages would go before their list
+        # the file of languages would override their list
         return Namespace(**{**vars(args), **changed, "lang_dict": None})
 
 
 def extend(
     old: TdoTransformer, build: Callable[[], TdoTransformer], extension: Extension
 ) -> TdoTransformer:
-    """The new model, with the old one's parameters bit by bit and the new languages' behind them.
+    """The new model, with the old parameters unchanged bit for bit and the new rows appended.
 
     Args:
         old: the trained model.
-        build: makes the new one, with as many more entries in each dictionary as there are new
-            languages, at the end.
-        extension: what is added.
+        build: makes the new model, with an entry more at the end of each dictionary for each new
+            language.
+        extension: the languages to add.
     """
     new = build()
     language_count = len(extension.languages)
@@ -104,7 +104,7 @@ def extend(
         pairs = zip(old.named_parameters(), new.parameters(), strict=True)
         for (name, stored), parameter in pairs:
             if id(parameter) in tables:
-                # the row of positions of no language stays the last
+                # the extra row, for positions that LALN leaves out, stays last
                 parts = [
                     stored[:language_count],
                     extension.rows(stored[:language_count]),
@@ -121,7 +121,7 @@ def extend(
 
 
 def _language_tables(model: nn.Module) -> set[int]:
-    """Ids of the parameters with a row for each language."""
+    """Ids of parameters with a row for each target language."""
     return {
         id(parameter)
         for part in model.modules()

@@ -1,8 +1,8 @@
-"""A tag that every hypothesis is forced to begin with, and what it counts in the hypothesis' score.
+"""A tag that starts every hypothesis, and its share in the hypothesis' score.
 
-fairseq keeps the log-probability that the model gives the tag in the sum, which the length penalty
-divides by a power of the length; Hugging Face's ``forced_bos_token_id`` sets it to 0, and divides
-by the same length. Which hypothesis is the best may depend on it.
+fairseq includes the log-probability of a forced tag in the sum, which the length penalty divides
+by a power of the length. Hugging Face's ``forced_bos_token_id`` sets the log-probability to 0 and
+divides by the same length. The choice may change which hypothesis is best.
 """
 
 from typing import Any
@@ -14,7 +14,7 @@ from tdo_plugin.errors import UserError
 
 
 class FreeTagGenerator(SequenceGenerator):
-    """fairseq's generator, with log-probability 0 for the first token where it is forced."""
+    """fairseq's generator, with log-probability 0 for a forced first token."""
 
     def _prefix_tokens(
         self,
@@ -25,46 +25,46 @@ class FreeTagGenerator(SequenceGenerator):
         prefix_tokens: Tensor,
         beam_size: int,
     ) -> tuple[Tensor, Tensor, Tensor]:
-        """As fairseq's; ``lprobs`` of each beam's next token, (B * K, V)."""
+        """As fairseq's method; ``lprobs`` of each beam's next token, (B * K, V)."""
         lprobs, tokens, scores = super()._prefix_tokens(
             step, lprobs, scores, tokens, prefix_tokens, beam_size
         )
         if step == 0:
             tags = prefix_tokens[:, :1].repeat_interleave(beam_size, 0)
-            # where nothing is forced there stands padding, whose score stays as it is
+            # padding marks that nothing is forced; its score stays unchanged
             free = lprobs.gather(1, tags).masked_fill(tags.ne(self.pad), 0.0)
             lprobs = lprobs.scatter(1, tags, free)
         return lprobs, tokens, scores
 
 
 def forces_tag(task: Any) -> bool:
-    """Whether hypotheses are forced to begin with a tag, which has a score.
+    """Whether hypotheses are forced to begin with a tag, whose score counts.
 
     Args:
-        task: of sentences in several languages, with its options.
+        task: a multilingual task, with its options.
     """
     _, target_tag = task.args.langtoks["main"]
     return bool(target_tag) and not task.args.lang_tok_replacing_bos_eos
 
 
 def check_free_tag(task: Any) -> None:
-    """Raise UserError where no tag is forced; ``task`` as :func:`forces_tag` takes it."""
+    """Raise UserError if no tag is forced; ``task`` as in :func:`forces_tag`."""
     if not forces_tag(task):
         raise UserError(
-            "`--free-tag` must be left out where hypotheses are not forced to begin with a tag, as "
-            "they are after a training with `--decoder-langtok` and without "
-            "`--lang-tok-replacing-bos-eos`; it is on"
+            "`--free-tag` must be off unless hypotheses begin with a forced tag, that is after "
+            "training with `--decoder-langtok` and without `--lang-tok-replacing-bos-eos`; it is "
+            "on"
         )
 
 
 def free_tag(generator: Any) -> Any:
-    """Let a forced tag count nothing in the hypotheses of a generator.
+    """Exclude a forced tag from the scores of a generator's hypotheses.
 
-    fairseq's multilingual task cannot be told to build another class of generator.
+    fairseq's multilingual task has no option for another generator class.
 
     Args:
-        generator: as a task built it, of fairseq's class or that of `topk_beam_search.py`; both
-            search with forced tags alike. It is changed in place; what only scores stays as it is.
+        generator: as a task built it, of fairseq's class or that of `topk_beam_search.py`, which
+            search with forced tags in the same way. Changed in place; scorers stay unchanged.
     """
     if isinstance(generator, SequenceGenerator):
         generator.__class__ = FreeTagGenerator

@@ -1,7 +1,7 @@
-"""Greedy search where only the words are wanted, each sentence under a limit of its own.
+"""Greedy search that returns only words, with a length limit for each sentence.
 
-A generator's beam of one keeps scores, and so takes the softmax of the whole vocabulary at every
-step; here the likeliest token is enough, in any precision.
+A generator with beam 1 keeps scores, and so computes the softmax over the whole vocabulary at every
+step; here the largest logit is enough, in any precision.
 
 Shapes: B sentences, P first symbols of a target.
 """
@@ -15,13 +15,13 @@ from torch import Tensor
 
 from tdo_plugin.models.topk_beam_search import is_plain_softmax, unfinished
 
-# While this share of the sentences is not done the others stay: leaving them out copies what waits
-# of all that go on.
+# Finished sentences stay in the batch while at least this share is unfinished: removing them copies
+# the state of all others.
 CROWD = 7 / 8
 
 
 def is_possible(model: Any) -> bool:
-    """Whether a model's likeliest tokens are those with the largest outputs of its decoder."""
+    """Whether a model's likeliest token is the one with the decoder's largest output."""
     return isinstance(model.decoder, FairseqIncrementalDecoder) and is_plain_softmax(model)
 
 
@@ -35,14 +35,14 @@ def greedy_search(
 ) -> list[list[int]]:
     """The words that follow ``begin``, without the end symbol.
 
-    Where the scores are no numbers, every word is the first symbol of the dictionary.
+    If the outputs are NaN, every word is the first symbol of the dictionary.
 
     Args:
-        model: an encoder-decoder of which it :func:`is_possible`.
-        net_input: of B sentences, without the target.
-        begin: what targets begin with, (B, P), P from 1.
-        limits: the most words of each sentence, positive.
-        least: no end before so many words.
+        model: an encoder-decoder for which :func:`is_possible` holds.
+        net_input: B sentences, without the target.
+        begin: the first symbols of the targets, (B, P), P from 1.
+        limits: the maximum number of words of each sentence, positive.
+        least: the minimum number of words.
     """
     decoder = model.decoder
     pad, eos = decoder.dictionary.pad(), decoder.dictionary.eos()
@@ -55,7 +55,7 @@ def greedy_search(
         )
         return features[:, -1]
 
-    for length in range(1, begin.size(1)):  # fairseq's decoders take one symbol at a time
+    for length in range(1, begin.size(1)):  # fairseq's decoders take one symbol per step
         last(begin[:, :length])
     most = torch.tensor(limits, device=begin.device)
     words = begin.new_full((len(limits), max(limits)), eos)

@@ -1,4 +1,4 @@
-"""Masks of neurons from their file into a model, and from and into checkpoints."""
+"""Loads neuron masks from their file into a model, and checks them against checkpoints."""
 
 from argparse import Namespace
 from collections.abc import Mapping
@@ -18,12 +18,12 @@ PREFIX = "core.neurons."
 
 
 def add_neuron_masks(core: TranslationModel, task: Any) -> None:
-    """Give a model the gates that its specification asks for, and the masks of the file.
+    """Add gates to a model if its specification requires them, with the masks of the file.
 
-    A model that is not to be trained has its masks from the checkpoint, where the file is gone.
+    If the file is missing, a model that is not trained takes the masks of its checkpoint.
 
     Raises:
-        UserError: the file is missing for training, or fits neither the model nor the task.
+        UserError: the file is missing in training, or does not fit the model or the task.
     """
     spec = core.spec
     if not spec.neuron_masks:
@@ -48,39 +48,39 @@ def add_neuron_masks(core: TranslationModel, task: Any) -> None:
 
 
 def check_begun(model: Any) -> None:
-    """Before the first update: masks are of parameters that training goes on from.
+    """Before the first update: check that the parameters the masks belong to were loaded.
 
     Raises:
-        UserError: none were loaded.
+        UserError: no checkpoint was loaded.
     """
     neurons = getattr(getattr(model, "core", None), "neurons", None)
     if neurons is not None and neurons.awaited:
         raise UserError(
-            f"`--finetune-from-model` must name the checkpoint whose neurons were allocated, where "
-            f"`{OPTION}` begins; no checkpoint was loaded"
+            f"`--finetune-from-model` must name the checkpoint in which neurons were allocated "
+            f"when training with `{OPTION}` starts; no checkpoint was loaded"
         )
 
 
 def with_masks(
     state: Mapping[str, Any], core: TranslationModel, args: Any, training: bool
 ) -> Mapping[str, Any]:
-    """A checkpoint's parameters as the model expects them: with the masks that it goes by.
+    """A checkpoint's parameters as the model expects them, including the masks in use.
 
     Args:
         state: of the checkpoint.
-        core: the model; where its file of masks is gone it takes the checkpoint's.
-        args: of the command, for whether an optimizer's state comes along.
+        core: the model; without a file of masks it takes the checkpoint's.
+        args: of the command, to know whether the optimizer's state is loaded.
         training: whether the model is to be trained.
 
     Raises:
-        UserError: the checkpoint was trained with other masks, with some where the model has none,
-            or is not the one whose neurons were allocated.
+        UserError: the checkpoint has other masks, has masks although the model has none, or is not
+            the checkpoint in which neurons were allocated.
     """
     neurons, stored = core.neurons, state.get(PREFIX + "digest")
     if neurons is None:
         if stored is not None:
             raise UserError(
-                f"`{OPTION}` must name the masks that the checkpoint was trained with; it is none"
+                f"`{OPTION}` must name the masks that the checkpoint was trained with; it is empty"
             )
         return state
     if stored is None:
@@ -92,7 +92,7 @@ def with_masks(
     elif not torch.equal(neurons.digest, stored.to(neurons.digest)):
         raise UserError(
             f"`{OPTION}` must name the masks that the checkpoint was trained with; "
-            f"{core.spec.neuron_masks} has others (without a file the checkpoint's own are taken)"
+            f"{core.spec.neuron_masks} has others (without a file, the checkpoint's are used)"
         )
     neurons.awaited = ""
     return state
@@ -101,30 +101,30 @@ def with_masks(
 def _check_beginning(
     state: Mapping[str, Any], core: TranslationModel, args: Any, training: bool
 ) -> None:
-    """Raise UserError unless masks may begin to hold with this checkpoint."""
+    """Raise UserError unless training with masks may start from this checkpoint."""
     assert core.neurons is not None
     if not training:
         raise UserError(
-            f"`{OPTION}` must be left out with a checkpoint that was trained without masks; it is "
+            f"`{OPTION}` must not be set for a checkpoint that was trained without masks; it is "
             f"{core.spec.neuron_masks}"
         )
     args = args or Namespace()
     resumes = getattr(args, "reset_optimizer", None) is False
     if resumes and not _finetunes(args):
         raise UserError(
-            f"`--finetune-from-model` must name the checkpoint whose neurons were allocated, with "
-            f"a new `--save-dir`, or `--reset-optimizer` be given, where `{OPTION}` begins; "
-            "neither is"
+            f"`--finetune-from-model` must name the checkpoint in which neurons were allocated, "
+            f"with a new `--save-dir`, or `--reset-optimizer` must be set, when training with "
+            f"`{OPTION}` starts; neither is"
         )
     if core.neurons.awaited != digest_of(state):
         raise UserError(
-            f"`{OPTION}` must be of the checkpoint that training goes on from; "
-            f"{core.spec.neuron_masks} is of another"
+            f"`{OPTION}` must belong to the checkpoint that training starts from; "
+            f"{core.spec.neuron_masks} belongs to another"
         )
 
 
 def _finetunes(args: Any) -> bool:
-    """Whether fairseq begins anew with another checkpoint, which it only does in a new folder."""
+    """Whether fairseq starts from another checkpoint, which it does only in a new folder."""
     last = Path(getattr(args, "save_dir", None) or "checkpoints") / "checkpoint_last.pt"
     return bool(getattr(args, "finetune_from_model", None)) and not last.exists()
 
@@ -135,28 +135,28 @@ def _check_modules(masks: Masks, widths: Mapping[str, int], path: Path) -> None:
         if sizes.get(name) != widths.get(name):
             in_masks, in_model = sizes.get(name, "no"), widths.get(name, "none")
             raise UserError(
-                f"`{OPTION}` must fit the architecture; {path} has {in_masks} neurons of {name}, "
+                f"`{OPTION}` must fit the architecture; {path} has {in_masks} neurons in {name}, "
                 f"the model {in_model}"
             )
     if list(sizes) != list(widths):
-        raise UserError(f"`{OPTION}` must have modules in the model's order; {path} has not")
+        raise UserError(f"`{OPTION}` must list modules in the model's order; {path} does not")
 
 
 def _check_pairs(masks: Masks, trained: list[str], path: Path) -> None:
     if missing := [pair for pair in trained if pair not in masks.pairs]:
         raise UserError(
-            f"`{OPTION}` must have a mask of every pair that is trained; {path} has none of "
+            f"`{OPTION}` must have a mask for every trained pair; {path} has none for "
             f"{', '.join(missing[:8])}" + (", ..." if len(missing) > 8 else "")
         )
 
 
 def _indices(masks: Masks, languages: list[str], path: Path) -> Tensor:
-    """Source and target of each pair by their place among the languages, (P, 2)."""
+    """Source and target language of each pair as indices, (P, 2)."""
     for pair in masks.pairs:
         if unknown := [language for language in pair.split("-") if language not in languages]:
             raise UserError(
-                f"`{OPTION}` must be of the languages of `--langs`; {path} has {pair}, "
-                f"{unknown[0]} is none of them"
+                f"`{OPTION}` must be for the languages of `--langs`; {path} has {pair}, "
+                f"but {unknown[0]} is not one of them"
             )
     places = [[languages.index(language) for language in pair.split("-")] for pair in masks.pairs]
     return torch.tensor(places)

@@ -1,4 +1,4 @@
-"""Architectures: rows of numbers.
+"""Architectures (presets): rows of option values.
 
 Four systems in four sizes. Sizes: the TED-19 model, the deep and the wide model for OPUS-100 (Qu
 et al., section 5.2 and appendix H), and a small one for a CPU.
@@ -16,7 +16,7 @@ from tdo_plugin.models.tdo_transformer import MODEL_NAME
 
 Row = dict[str, Any]
 
-# N, half the number of layers, and what else a size fixes
+# N, half the number of layers, and the other values that a size sets
 SIZES: dict[str, tuple[int, Row]] = {
     "": (6, {"tdo_model_dim": 512, "tdo_ffn_dim": 2048, "tdo_heads": 8}),
     "_deep": (12, {"tdo_model_dim": 512, "tdo_ffn_dim": 2048, "tdo_heads": 8, "tdo_norm": "pre"}),
@@ -38,7 +38,7 @@ def _decoder_only(half: int, attention: str) -> Row:
     return {"tdo_layers": 2 * half, "tdo_target_layer": 0, "tdo_source_attention": attention}
 
 
-# what a system is, given N and the inner size of the FFN
+# the values that define a system, given N and the inner size of the FFN
 SYSTEMS: dict[str, Callable[[int, int], Row]] = {
     "tdo_transformer": lambda half, ffn: {
         "tdo_layers": 2 * half,
@@ -62,7 +62,7 @@ PRESETS: dict[str, Row] = {
 
 
 def fill(args: Namespace, row: Row) -> None:
-    """Set every option that the command line leaves open, to the row's value or the default."""
+    """Set options that the command line does not set, to the row's value or the default."""
     for option in fields(TdoConfig):
         if option.name != "_name" and not hasattr(args, option.name):
             setattr(args, option.name, row.get(option.name, option.default))

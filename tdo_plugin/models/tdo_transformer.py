@@ -1,4 +1,4 @@
-"""The models as fairseq sees them: the source stream is its encoder, the target stream its decoder.
+"""The models for fairseq: the source stream is its encoder, the target stream its decoder.
 
 Shapes: B sentences, R = B * beams rows, S source, T target, V vocabulary.
 """
@@ -38,19 +38,19 @@ from tdo_plugin.modules.translation_model import TranslationModel
 MODEL_NAME = "tdo_transformer"
 ONE_MORE = " (--source-noise bert adds one, --back-translated-tag too)"
 SourceLoss = Callable[[TranslationModel, SourceState], Any]
-CACHE = "tdo_target_cache"  # the cache's place in fairseq's incremental state
+CACHE = "tdo_target_cache"  # the cache's key in fairseq's incremental state
 
 
 def sentence_context(
     core: TranslationModel, src_lang_id: Tensor | None, tgt_lang_id: Tensor | None
 ) -> TokenContext:
-    """:func:`.context_of` for a model with parts that ask for languages; else there is none."""
+    """:func:`.context_of` if the model has parts that need languages; otherwise empty."""
     needed = core.spec.language_aware or core.spec.pair_aware
     return context_of(core, src_lang_id, tgt_lang_id) if needed else NO_CONTEXT
 
 
 class _Borrowed:
-    """Gives a face the core without registering its parameters a second time."""
+    """Gives encoder and decoder access to the core without registering its parameters twice."""
 
     _core: tuple[TranslationModel]
 
@@ -73,12 +73,12 @@ class SourceStream(_Borrowed, FairseqEncoder):
         src_lang_id: Tensor | None = None,
         tgt_lang_id: Tensor | None = None,
     ) -> SourceState:
-        """The source (B, S) through its layers; what the model does not ask for is not read."""
+        """Encode the source (B, S); language ids are ignored if the model does not need them."""
         context = sentence_context(self.core, src_lang_id, tgt_lang_id)
         return self.core.encode(src_tokens, context=context)
 
     def reorder_encoder_out(self, encoder_out: SourceState, new_order: Tensor) -> SourceState:
-        """For target rows in a new order (R'): a sentence is never stored twice for its beams."""
+        """The state for target rows in a new order (R'); beams of a sentence share its state."""
         return encoder_out.reorder(new_order)
 
     def max_positions(self) -> int:
@@ -99,9 +99,10 @@ class TargetStream(_Borrowed, FairseqIncrementalDecoder):
         incremental_state: dict[str, Any] | None = None,
         features_only: bool = False,
     ) -> tuple[Tensor, dict[str, Any]]:
-        """Logits (R, T, V) of all positions, or of those that the incremental state lacks.
+        """Logits (R, T, V) of all positions, or of those not yet in the incremental state.
 
-        fairseq's search counts on the whole vocabulary; elsewhere masked tags have no column.
+        With an incremental state, logits cover the whole vocabulary, as fairseq's search expects;
+        otherwise masked tags are left out.
         """
         cache = None
         if incremental_state is not None:
@@ -147,11 +148,11 @@ class TargetStream(_Borrowed, FairseqIncrementalDecoder):
 class TdoTransformer(FairseqEncoderDecoderModel):
     """Encoder-decoder, causal and prefix decoder-only, and two-stage decoder-only (TDO) models.
 
-    ``builder`` makes the parts; an experiment may put another in its place.
+    ``builder`` makes the parts; experiments may replace it.
     """
 
     builder: type[Builder] = Builder
-    for_training = True  # or only to be looked at, as the task says that built it
+    for_training = True  # or for inference only; set by the task that builds the model
 
     def __init__(self, encoder: SourceStream, decoder: TargetStream) -> None:
         super().__init__(encoder, decoder)
@@ -159,7 +160,7 @@ class TdoTransformer(FairseqEncoderDecoderModel):
 
     @classmethod
     def builder_of(cls, args: Namespace) -> Callable[[ModelSpec, int], Builder]:
-        """What makes a builder of a specification and the padding's index."""
+        """The constructor of builders, called with a specification and the padding index."""
         return cls.builder
 
     @classmethod
@@ -174,8 +175,8 @@ class TdoTransformer(FairseqEncoderDecoderModel):
         source, target = task.source_dictionary, task.target_dictionary
         if spec.share_embeddings == "all" and source != target:
             raise UserError(
-                "`--tdo-share-embeddings` must be decoder or none where source and target have "
-                "dictionaries of their own; it is all"
+                "`--tdo-share-embeddings` must be decoder or none if source and target have "
+                "separate dictionaries; it is all"
             )
         try:
             core = cls.builder_of(args)(spec, source.pad()).build(len(source), len(target))
@@ -201,28 +202,28 @@ class TdoTransformer(FairseqEncoderDecoderModel):
         smoothed_target: tuple[Tensor, float] | None = None,
         source_losses: Sequence[SourceLoss] = (),
     ) -> tuple[Tensor, dict[str, Any]]:
-        """Logits (B, T, V), and what a criterion asked for.
+        """Logits (B, T, V), and the outputs that a criterion requests.
 
         Args:
             src_tokens: (B, S).
-            src_lengths: ignored, padding tells.
+            src_lengths: ignored; padding marks the lengths.
             prev_output_tokens: (B, T), the shifted target.
-            src_lang_id: (B, 1), one-based index of each sentence's source language.
-            tgt_lang_id: (B, 1), likewise for the target.
+            src_lang_id: (B, 1), index of each sentence's source language, from 1.
+            tgt_lang_id: (B, 1), index of each sentence's target language, from 1.
             source_layer_outputs: layers, from 1, whose source output is returned in the extra
-                dictionary under ``source``, a :class:`SourceState` (without keys and values where
+                dictionary under ``source``, a :class:`SourceState` (without keys and values if
                 the target has read them in the same pass).
-            source_token_states: layers, from 1, each with the one position (B,) of each sentence
-                whose output is returned there.
-            side_sources: further sources of the batch's sentences, whose target languages are
-                theirs too; returned under ``side_sources``.
-            source_capture: names of tensors inside the source's layers that are returned there.
-            smoothed_target: target (B, T) and label smoothing, where their cross-entropy is
-                wanted instead of logits; loss and likelihood, summed, are returned under
-                ``cross_entropy``, and the features (B, T, D) take the logits' place.
-            source_losses: functions of the core and the source's state, which use parameters of
-                the model: wrappers of distributed training must see these in this pass. Results
-                are returned under ``source_losses``.
+            source_token_states: pairs of a layer, from 1, and one position (B,) per sentence,
+                whose outputs are returned in the same state.
+            side_sources: further sources with the batch's target languages; their states are
+                returned under ``side_sources``.
+            source_capture: names of tensors inside the source's layers, returned in the state.
+            smoothed_target: target (B, T) and label smoothing. If given, summed cross-entropy and
+                negative log-likelihood are returned under ``cross_entropy``, and features
+                (B, T, D) instead of logits.
+            source_losses: functions of the core and the source's state that use parameters of the
+                model, since wrappers of distributed training require that parameters are used in
+                this pass. Results are returned under ``source_losses``.
         """
         context = sentence_context(self.core, src_lang_id, tgt_lang_id)
         request = SourceRequest(
@@ -233,7 +234,7 @@ class TdoTransformer(FairseqEncoderDecoderModel):
             capture=source_capture,
         )
         side_requests = [replace(side, context=context) for side in side_sources]
-        assert prev_output_tokens is not None  # None in fairseq's signature alone
+        assert prev_output_tokens is not None  # None only in fairseq's signature
         (source, *sides), features = self.core([request, *side_requests], prev_output_tokens)
         extra: dict[str, Any] = {"attn": [None], "source": source, "side_sources": sides}
         extra["source_losses"] = [loss(self.core, source) for loss in source_losses]
@@ -245,15 +246,15 @@ class TdoTransformer(FairseqEncoderDecoderModel):
     def source_state(
         self, net_input: Mapping[str, Any], layer_outputs: Collection[int]
     ) -> SourceState:
-        """A batch's sources alone, with the outputs of some layers, from 1."""
+        """The state of a batch's sources, with the outputs of some layers, from 1."""
         ids = (net_input.get(key) for key in ("src_lang_id", "tgt_lang_id"))
         context = sentence_context(self.core, *ids)
         return self.core.encode(net_input["src_tokens"], layer_outputs, context)
 
     def prepare_for_inference_(self, cfg: Any) -> None:
-        """As fairseq's; ``--retain-dropout`` keeps every dropout on, or that of modules named.
+        """As fairseq's; ``--retain-dropout`` keeps all dropout on, or that of named modules.
 
-        On a CPU the weights are copied into another order, which a later change undoes.
+        On a CPU the weights are converted to the decoding layout; a later change discards it.
         """
         super().prepare_for_inference_(cfg)
         self.core.pack()
@@ -267,7 +268,7 @@ class TdoTransformer(FairseqEncoderDecoderModel):
 
     @contextmanager
     def packed(self) -> Iterator[None]:
-        """For searches in between two updates: the weights are laid out for decoding inside."""
+        """Context manager for decoding between updates: weights are in the decoding layout."""
         self.core.pack()
         try:
             yield
@@ -281,15 +282,16 @@ class TdoTransformer(FairseqEncoderDecoderModel):
         model_cfg: Any = None,
         args: Namespace | None = None,
     ) -> Any:
-        """As torch; parameters that do not fit are named in one line.
+        """As torch's method; parameters that do not fit are reported in one line.
 
-        A checkpoint without language-aware parts gives its norms and projections to every language.
+        Norms and projections of a checkpoint without language-aware parts are copied to every
+        language.
 
         Raises:
-            UserError: on other dictionaries, other languages or another architecture.
+            UserError: the dictionaries, languages or architecture differ.
         """
         command = args or model_cfg
-        if strict:  # masks are of parameters under the names that the checkpoint has for them
+        if strict:  # before renaming, since the masks' digest is over the checkpoint's names
             state_dict = with_masks(state_dict, self.core, command, self.for_training)
         state_dict = upgraded(state_dict)
         if strict:
@@ -299,7 +301,7 @@ class TdoTransformer(FairseqEncoderDecoderModel):
             stored, present = state_dict.get(name), model_state.get(name)
             if stored is not None and present is not None and len(stored) != len(present):
                 raise UserError(
-                    "the checkpoint must fit the dictionary of the data: it has "
+                    "the checkpoint must fit the dictionary of the data; it has "
                     f"{len(stored)} entries, the dictionary {len(present)}"
                     + (ONE_MORE if abs(len(stored) - len(present)) == 1 else "")
                 )
@@ -313,7 +315,7 @@ class TdoTransformer(FairseqEncoderDecoderModel):
         )
         if strict and misfits:
             raise UserError(
-                f"the checkpoint must fit the architecture: {len(misfits)} parameters do not, "
+                f"the checkpoint must fit the architecture; {len(misfits)} parameters do not, "
                 f"the first is {misfits[0]}"
             )
         return super().load_state_dict(state_dict, strict, model_cfg, args)

@@ -1,12 +1,12 @@
 """Beam search over each row's likeliest tokens instead of over the whole vocabulary.
 
-With a beam of K, a sentence's 2 K best continuations are among the 2 K likeliest tokens of each
-of its rows and the special symbols. fairseq's generator cleans and sorts the scores of all V
-tokens at every step, rearranges what was translated so far, and asks the device several times what
-has ended. Here a step sorts those few tokens, notes what was chosen, and the same hypotheses are
-read off the notes in the end.
+With a beam of K, a sentence's 2 K best continuations are among the 2 K likeliest tokens of each of
+its rows and the special symbols. At every step fairseq's generator masks and sorts the scores of
+all V tokens, reorders all earlier output and synchronises with the device several times to find
+ended hypotheses. Here a step sorts those few tokens and records the choices; the same hypotheses
+are read from the records at the end.
 
-Shapes: B sentences, n of them not done, R = n * K rows, V vocabulary, N = 4 + 2 K columns.
+Shapes: B sentences, n unfinished sentences, R = n * K rows, V vocabulary, N = 4 + 2 K columns.
 """
 
 from inspect import signature
@@ -27,17 +27,17 @@ SOFTMAX = {
     "fairseq.models.transformer.transformer_base",
     "tdo_plugin.models.tdo_transformer",
 }
-ROWS = 128  # of which the logits are made at a time on a CPU, to stay near its cache
-BLOCKS = 16  # tokens that are compared at once when looking for the likeliest
-# Steps after which a GPU is asked which sentences are done; it waits for the answer.
+ROWS = 128  # rows whose logits are computed at a time on a CPU, to stay near its cache
+BLOCKS = 16  # tokens per group in the search for the likeliest
+# Steps between checks on a GPU for finished sentences, since the check waits for the device.
 PATIENCE = 8
 
 
 class TopKGenerator(SequenceGenerator):
-    """fairseq's generator with its options and hypotheses, and a search of its own.
+    """fairseq's generator, with its options and hypotheses but a faster search.
 
-    That is for single precision at least: in half precision many scores are equal, and which of
-    them wins depends on the search. It is not for forced prefixes and constraints.
+    The search needs at least single precision: in half precision many scores are equal, and the
+    winner depends on the search. It does not support forced prefixes and constraints.
     """
 
     def _generate(
@@ -69,7 +69,7 @@ class TopKGenerator(SequenceGenerator):
         tokens = src_tokens.new_full((len(present) * beams, last + 2), self.pad)
         tokens[:, 0] = self.eos if bos_token is None else bos_token
         notes = BeamHistory(len(present), beams, self.eos)
-        ended = present.new_zeros(len(present))  # hypotheses of each sentence that have ended
+        ended = present.new_zeros(len(present))  # number of ended hypotheses of each sentence
         scores: Tensor | None = None
         for step in range(last + 1):
             columns, log_probs = self._columns(tokens[:, : step + 1], sources, states)
@@ -86,7 +86,7 @@ class TopKGenerator(SequenceGenerator):
                     break
                 present, ended = present[kept], ended[kept]
                 best, chosen, rows, ends = best[kept], chosen[kept], rows[kept], ends[kept]
-            # the best that go on: each row has one end, so that K of 2 K do
+            # the best unfinished: each row has one end, so at least K of 2 K continue
             places = torch.arange(ends.size(1), device=device)
             active = (places + ends * len(places)).topk(beams, 1, largest=False).indices
             scores, chosen, rows = (tensor.gather(1, active) for tensor in (best, chosen, rows))
@@ -100,15 +100,15 @@ class TopKGenerator(SequenceGenerator):
             tokens[:, step + 1] = chosen.flatten()
         hypotheses = notes.hypotheses(self.len_penalty if self.normalize_scores else 0.0)
         if not all(hypotheses):
-            raise UserError("the model's scores must be numbers; they are NaN for some sentence")
+            raise UserError("the model's scores must be numbers; for some sentences they are NaN")
         return hypotheses
 
     def _columns(
         self, tokens: Tensor, sources: list[Any], states: list[dict[str, Any]]
     ) -> tuple[Tensor, Tensor]:
-        """Some tokens, and their log-probabilities as the next of each row, (R, N) each."""
+        """Candidate tokens and their log-probabilities as the next token of each row, (R, N)."""
         decoder = self.model.single_model.decoder
-        # before the first step the beams of a sentence are all alike
+        # before the first step the beams of a sentence are identical
         alike = 1 if states[0] else getattr(sources[0], "beams", 1)
         features, _ = decoder(
             tokens[::alike],
@@ -127,7 +127,7 @@ class TopKGenerator(SequenceGenerator):
         return columns, log_probs
 
     def _likeliest(self, logits: Tensor) -> tuple[Tensor, Tensor]:
-        """Of some rows: the special symbols, then the 2 K likeliest tokens."""
+        """For some rows: the special symbols, then the 2 K likeliest tokens."""
         if self.temperature != 1.0:
             logits = logits / self.temperature
         log_probs = torch.log_softmax(logits, 1)
@@ -137,7 +137,7 @@ class TopKGenerator(SequenceGenerator):
         return columns, torch.cat([log_probs[:, :SPECIAL], values], 1)
 
     def _rule_out(self, log_probs: Tensor, step: int, last: int) -> None:
-        """What fairseq changes in the scores; the special symbols' columns are their numbers."""
+        """Apply fairseq's restrictions to the scores; columns 0 to 3 are the special symbols."""
         log_probs[:, self.pad] = float("-inf")
         log_probs[:, self.unk] -= self.unk_penalty
         if step >= last:
@@ -149,10 +149,10 @@ class TopKGenerator(SequenceGenerator):
     def _candidates(
         self, columns: Tensor, log_probs: Tensor, scores: Tensor | None
     ) -> tuple[Tensor, Tensor, Tensor]:
-        """A sentence's best continuations (n, 2 K): scores, tokens, and rows they continue."""
+        """The best continuations (n, 2 K): scores, tokens, and the rows that they continue."""
         width, split = columns.size(1), (-1, self.beam_size, columns.size(1))
         each = log_probs.view(split)
-        # the rows are alike in the first step, so that one of them is enough
+        # the rows are identical in the first step, so the first is enough
         each = each[:, :1] if scores is None else each + scores[:, :, None]
         best, places = each.flatten(1).topk(2 * self.beam_size, 1)
         chosen = columns.view(split).flatten(1).gather(1, places)
@@ -160,12 +160,12 @@ class TopKGenerator(SequenceGenerator):
 
 
 def unfinished(still: Tensor, step: int, most: float = 1.0) -> Tensor | None:
-    """The sentences that are not done, where it is worth leaving out those that are.
+    """The unfinished sentences, if removing the finished ones pays; otherwise None.
 
     Args:
-        still: whether each is not done, (n,).
+        still: whether each is unfinished, (n,).
         step: from 0.
-        most: all stay where this share or a larger one is not done.
+        most: all stay if at least this share is unfinished.
     """
     if still.device.type != "cpu" and (step + 1) % PATIENCE:
         return None
@@ -174,22 +174,23 @@ def unfinished(still: Tensor, step: int, most: float = 1.0) -> Tensor | None:
 
 
 def largest(values: Tensor, count: int) -> tuple[Tensor, Tensor]:
-    """The `count` largest of each row, sorted, and where they are; as `topk`, but faster on a CPU.
+    """The `count` largest values of each row and their indices, sorted; a `topk` fast on CPUs.
 
     They are among the members of the `count` groups with the largest maxima.
 
     Args:
         values: (R, V).
-        count: how many.
+        count: number of values per row.
 
     Returns:
+        Values and indices, (R, count) each.
         Values and indices, (R, count) each.
     """
     groups = values.size(1) // BLOCKS
     if groups <= count:
         return values.topk(count, 1)
     whole = groups * BLOCKS
-    # group g holds every groups-th token from g on, so that maxima are taken along whole rows
+    # group g holds every groups-th token from g on, so that maxima are taken over whole rows
     grouped = values[:, :whole].unflatten(1, (BLOCKS, groups))
     chosen = grouped.amax(1).topk(count, 1, sorted=False).indices
     steps = torch.arange(0, whole, groups, device=values.device)
@@ -200,19 +201,19 @@ def largest(values: Tensor, count: int) -> tuple[Tensor, Tensor]:
 
 
 def is_plain_softmax(model: Any) -> bool:
-    """Whether probabilities are the softmax of the decoder's output, as here and in fairseq."""
+    """Whether probabilities are the plain softmax of the decoder's output."""
     modules = {type(part).get_normalized_probs.__module__ for part in (model, model.decoder)}
     plain = modules <= SOFTMAX and getattr(model.decoder, "adaptive_softmax", None) is None
     return plain and "features_only" in signature(model.decoder.forward).parameters
 
 
 def use_topk(generator: Any) -> Any:
-    """Let a generator search among each row's likeliest tokens, where that is possible.
+    """Make a generator search among each row's likeliest tokens, if possible.
 
-    It is for plain beam search with one model; any other generator stays as it is.
+    This covers plain beam search with a single model; any other generator stays unchanged.
 
     Args:
-        generator: as a task built it. It is changed in place.
+        generator: as a task built it. Changed in place.
     """
     plain = type(generator) is SequenceGenerator and type(generator.search) is BeamSearch
     if plain and _is_possible(generator):
@@ -221,7 +222,7 @@ def use_topk(generator: Any) -> Any:
 
 
 def _is_possible(generator: SequenceGenerator) -> bool:
-    """Whether nothing is asked for that looks at other tokens than the likeliest."""
+    """Whether no option needs tokens other than the likeliest."""
     ensemble, dictionary = generator.model, generator.tgt_dict
     return (
         type(ensemble) is EnsembleModel

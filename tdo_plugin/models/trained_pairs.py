@@ -1,4 +1,4 @@
-"""The pairs that adapters are of: from the command line into a model, and against checkpoints."""
+"""The pairs that have adapters: from the command line into a model, and checked in checkpoints."""
 
 from argparse import Namespace
 from collections.abc import Mapping, Sequence
@@ -12,19 +12,19 @@ KEY = "core.pairs.pairs"
 
 
 def trained_pairs(args: Namespace) -> list[str]:
-    """The directions of ``--lang-pairs`` in order; a checkpoint's options tell its own.
+    """The directions of ``--lang-pairs`` in order, or of a checkpoint's options.
 
-    While one direction is decoded the task knows that one alone.
+    During decoding the task has only the direction that is decoded.
     """
     pairs = getattr(args, "lang_pairs", None) or []
     return list(dict.fromkeys(pairs.split(",") if isinstance(pairs, str) else pairs))
 
 
 def add_pairs(core: TranslationModel, args: Namespace, languages: Sequence[str]) -> None:
-    """Tell a model that has parts for each pair which pairs they are.
+    """Set the pairs of a model that has parts for each pair.
 
     Raises:
-        UserError: a pair is of a language that the model does not know.
+        UserError: a pair has a language that the model does not have.
     """
     if not core.spec.num_pairs:
         return
@@ -33,18 +33,18 @@ def add_pairs(core: TranslationModel, args: Namespace, languages: Sequence[str])
         if not {*pair.split("-")} <= {*languages}:
             raise UserError(
                 f"`--lang-pairs` must be of the languages of `--langs`, {', '.join(languages)}; "
-                f"one is {pair}"
+                f"it has {pair}"
             )
     core.pairs = LanguagePairs(languages, pairs)
 
 
 def with_pairs(state: Mapping[str, Any], core: TranslationModel) -> Mapping[str, Any]:
-    """A checkpoint's parameters, with the pairs if it has no adapters yet.
+    """A checkpoint's parameters, completed by the pairs if it has no adapters yet.
 
-    Its own order of pairs is gone by, whatever that of the command line is.
+    The checkpoint's order of pairs applies, not the command line's.
 
     Raises:
-        UserError: it has adapters of other pairs.
+        UserError: the checkpoint has adapters for other pairs.
     """
     if core.pairs is None:
         return state
@@ -54,7 +54,7 @@ def with_pairs(state: Mapping[str, Any], core: TranslationModel) -> Mapping[str,
     model_pairs, stored_pairs = core.pairs.names(), core.pairs.names(stored)
     if {*model_pairs} != {*stored_pairs}:
         raise UserError(
-            "`--lang-pairs` must be the pairs that the checkpoint has adapters of, "
+            "`--lang-pairs` must be the pairs that the checkpoint has adapters for, "
             f"{', '.join(stored_pairs)}; they are {', '.join(model_pairs)}"
         )
     return state

@@ -1,1 +1,1 @@
-"""The models' parts, in torch alone: nothing here knows fairseq."""
+"""The parts of the models, in torch alone: this package does not import fairseq."""

@@ -1,4 +1,4 @@
-"""Multi-head attention, of sequences or of several rows over what they share.
+"""Multi-head attention, also for several rows (beams) that share keys and values.
 
 Shapes: B sentences, K rows (beams) of a sentence, R = B * K, T queries of a row, L keys and values
 of a sentence, D model width, H heads, E = D / H head width.
@@ -30,12 +30,12 @@ class KeyValue(NamedTuple):
 
 
 class CudnnOff:
-    """A context in which torch does not take cuDNN's attention; kernels left are the caller's.
+    """Context manager that disables cuDNN's attention and no other kernel.
 
-    torch's switch is the process's, so it is put back however the block ends. torch's own context,
-    ``sdpa_kernel``, costs twenty times as much (24 instead of 1.3 microseconds on a CPU), which a
-    GPU would wait for at every attention, and it switches kernels on again that a caller had
-    switched off.
+    torch's switch is process-wide, so it is restored however the block ends. torch's own context
+    manager, ``sdpa_kernel``, takes twenty times as long (24 instead of 1.3 microseconds on a CPU),
+    which would delay a GPU at every attention, and it re-enables kernels that the caller had
+    disabled.
     """
 
     def __enter__(self) -> None:
@@ -54,14 +54,14 @@ class CudnnOff:
 def any_kernel(
     query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, dropout: float
 ) -> Tensor:
-    """Scaled dot-product attention by whatever kernel torch chooses.
+    """Scaled dot-product attention with the kernel that torch chooses.
 
     Args:
         query: (B, H, T, E).
         key: (B, H, L, E).
         value: (B, H, L, E).
-        mask: boolean, broadcastable to (B, H, T, L), true where a query may look; or torch's
-            description of such a mask; None where all is seen.
+        mask: boolean, broadcastable to (B, H, T, L), true where a query may attend; or an
+            attention bias of torch's that describes such a mask; None: everything is visible.
         dropout: rate on the attention weights.
 
     Returns:
@@ -73,7 +73,7 @@ def any_kernel(
 def written_out(
     query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, dropout: float
 ) -> Tensor:
-    """As :func:`any_kernel`, product by product; all attention weights, (B, H, T, L), are kept."""
+    """:func:`any_kernel` as separate products, which keep all attention weights (B, H, T, L)."""
     scores = (query * query.size(-1) ** -0.5) @ key.transpose(-1, -2)
     if mask is not None:
         scores += torch.zeros_like(mask, dtype=scores.dtype).masked_fill_(~mask, -math.inf)
@@ -83,14 +83,14 @@ def written_out(
 def best_kernel(
     query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, dropout: float
 ) -> Tensor:
-    """As :func:`any_kernel`, but for two kernels of torch's that are slower than need be.
+    """:func:`any_kernel` without the two torch kernels that are slow for these models.
 
-    cuDNN's makes a plan for every batch shape. The one for bf16 on a CPU takes five to eight times
-    as long as the products written out, forwards and backwards, of sentences of usual length.
+    cuDNN's kernel compiles a plan for every batch shape. The bf16 kernel for CPUs takes five to
+    eight times as long as the separate products (forward and backward, usual sentence lengths).
     """
     if query.device.type == "cpu" and query.dtype == torch.bfloat16:
         return written_out(query, key, value, mask, dropout)
-    # a compiler follows no switch, but torch's own context
+    # torch.compile cannot trace the switch, only torch's own context manager
     without = sdpa_kernel([*OTHERS]) if torch.compiler.is_compiling() else CudnnOff()
     with without:
         return any_kernel(query, key, value, mask, dropout)
@@ -99,20 +99,20 @@ def best_kernel(
 class MultiheadAttention(nn.Module):
     """Scaled dot-product attention (Vaswani et al., 2017), softmax scale 1 / sqrt(E).
 
-    Query, key and value start Xavier-uniform with gain 1 / sqrt(2), the output projection with
-    gain 1 and zero bias, as fairseq starts them. The biases of query, key and value start at zero,
-    too (ours); fairseq, and the authors' code of TDO with it, leaves them at torch's start,
-    U(-1 / sqrt(D), 1 / sqrt(D)). Projections get the context of the tokens, which gates and
-    projections for each language read.
+    Query, key and value projections are initialised Xavier-uniform with gain 1 / sqrt(2), the
+    output projection with gain 1 and zero bias, as in fairseq. The biases of query, key and value
+    are initialised to zero as well (ours); fairseq, and with it the TDO authors' code, keeps
+    torch's U(-1 / sqrt(D), 1 / sqrt(D)). Projections receive the context of the tokens, which
+    neuron gates and language-specific projections use.
 
     Args:
         model_dim: D.
         num_heads: H, a divisor of D.
-        dropout: on the attention weights, if there is any.
-        project: how several projections of one input are computed.
-        projection: makes one, given its widths and gain.
-        rotary: turns queries and keys by the positions of their tokens, if anything does.
-        kernel: computes the attention itself, as :func:`any_kernel` does.
+        dropout: on the attention weights; None: no dropout.
+        project: computes several projections of one input.
+        projection: constructor of a projection, called with its widths and gain.
+        rotary: rotates queries and keys by the positions of their tokens; None: no rotation.
+        kernel: computes the attention, with the signature of :func:`any_kernel`.
     """
 
     def __init__(
@@ -137,7 +137,7 @@ class MultiheadAttention(nn.Module):
 
     @property
     def dropout_rate(self) -> float:
-        """The share of attention weights that is dropped now."""
+        """The current dropout rate on attention weights."""
         return 0.0 if self.dropout is None else self.dropout.active_rate
 
     def queries_keys_values(
@@ -146,12 +146,12 @@ class MultiheadAttention(nn.Module):
         """Queries, keys and values of the segments of a packed batch.
 
         Args:
-            x: (N, D), the segments one after the other.
-            shapes: of each segment, rows and length; N is the sum of their products.
+            x: (N, D), the segments concatenated.
+            shapes: (rows, length) of each segment; N is the sum of their products.
             context: of the tokens, (N,).
 
         Returns:
-            Queries (rows, H, length, E) and keys and values of the same, for each segment.
+            For each segment, queries (rows, H, length, E) and the keys and values in that shape.
         """
         sizes = [rows * length for rows, length in shapes]
         query, key, value = self._project(x, context, self.query, self.key, self.value)
@@ -166,7 +166,7 @@ class MultiheadAttention(nn.Module):
     def queries_values(
         self, x: Tensor, context: TokenContext = NO_CONTEXT
     ) -> tuple[Tensor, Tensor]:
-        """(rows, length, D) to queries (rows, H, length, E) and values in one piece, as ``x``."""
+        """(rows, length, D) to queries (rows, H, length, E) and values (rows, length, D)."""
         query, value = self._project(x, context, self.query, self.value)
         return self._split_heads(query), value
 
@@ -182,20 +182,20 @@ class MultiheadAttention(nn.Module):
         mask: Tensor | None,
         context: TokenContext = NO_CONTEXT,
     ) -> Tensor:
-        """:meth:`mix` of the queries of ``x`` (R, T, D), and the output projection: (R, T, D)."""
+        """:meth:`mix` for the queries of ``x``, then the output projection: (R, T, D)."""
         query = self._split_heads(self._turned(self.query(x, context), context))
         projected: Tensor = self.out(self.mix(query, memory, mask), context)
         return projected
 
     def mix(self, query: Tensor, memory: KeyValue, mask: Tensor | None) -> Tensor:
-        """Queries over the memory of their sentence, which K rows share.
+        """Attention of queries over the keys and values that the K rows of a sentence share.
 
         Args:
             query: (R, H, T, E).
             memory: keys and values (B, H, L, E).
             mask: boolean, broadcastable to (B, H, K * T, L), the queries of a sentence row by
-                row; true where a query may look. None where all is seen; on a GPU it may be torch's
-                description of a causal mask.
+                row; true where a query may attend. None: everything is visible; on a GPU it may be
+                torch's description of a causal mask.
 
         Returns:
             (R, T, D), before the output projection.
@@ -205,7 +205,7 @@ class MultiheadAttention(nn.Module):
         return _unfold_rows(mixed, query).transpose(1, 2).flatten(2)
 
     def _turned(self, x: Tensor, context: TokenContext) -> Tensor:
-        """Queries or keys (..., D), by the positions of their tokens where that is asked for."""
+        """Queries or keys (..., D), rotated by the positions of their tokens if rotary is on."""
         if self.rotary is None:
             return x
         if context.position is None:

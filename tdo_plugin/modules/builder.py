@@ -1,4 +1,4 @@
-"""From a specification to a model: the one place that chooses parts."""
+"""Builds a model from a specification: the only module that chooses parts."""
 
 from collections.abc import Callable
 from functools import partial
@@ -42,17 +42,17 @@ from tdo_plugin.modules.translation_model import TranslationModel
 
 RESIDUALS: dict[str, type[Residual]] = {"pre": PreNormResidual, "post": PostNormResidual}
 Layer = TypeVar("Layer", bound=TargetLayer)
-# streams that pass a part
+# the streams that pass through a part
 SOURCE, TARGET = frozenset({"source"}), frozenset({"target"})
 BOTH = SOURCE | TARGET
 AWARE = {"none": frozenset[str](), "source": SOURCE, "target": TARGET, "both": BOTH}
 
 
 class Builder:
-    """Makes the parts that one specification asks for.
+    """Makes the parts that a specification requires.
 
-    The attributes are how parts are computed, without a difference to the results; benchmarks and
-    tests compare with other ways.
+    The class attributes choose implementations that give the same results; benchmarks and tests
+    override them to compare.
     """
 
     model_type = TranslationModel
@@ -60,7 +60,7 @@ class Builder:
     kernel = staticmethod(best_kernel)
     project = staticmethod(project_packed)
     recompute_norms = True  # in the backward pass, instead of keeping their outputs
-    whole_layers = False  # or of a layer that only some tokens are read from, those alone
+    whole_layers = False  # or only the requested tokens of a layer that nothing else reads
 
     def __init__(self, spec: ModelSpec, padding_idx: int) -> None:
         self.spec = spec
@@ -74,7 +74,7 @@ class Builder:
             target_vocabulary: rows of the target embedding and of the output.
 
         Raises:
-            SpecError: where all embeddings are to be shared by vocabularies of different sizes.
+            SpecError: all embeddings are to be shared, but the vocabularies differ in size.
         """
         source_positions, target_positions = self.positions()
         return self.model_type(
@@ -87,12 +87,12 @@ class Builder:
         )
 
     def embeddings(self, source_vocabulary: int, target_vocabulary: int) -> Embeddings:
-        """Source and target embedding and output projection, tied as the specification says."""
+        """Source and target embeddings and output projection, shared as specified."""
         sharing = self.spec.share_embeddings
         if sharing == "all" and source_vocabulary != target_vocabulary:
             raise SpecError(
-                "`--tdo-share-embeddings` must be decoder or none where source and target have "
-                f"vocabularies of their own ({source_vocabulary} and {target_vocabulary} entries);"
+                "`--tdo-share-embeddings` must be decoder or none when source and target have "
+                f"separate vocabularies ({source_vocabulary} and {target_vocabulary} entries);"
                 " it is all"
             )
         embeddings = Embeddings(
@@ -106,26 +106,26 @@ class Builder:
         return embeddings
 
     def output(self, vocabulary: int) -> nn.Linear:
-        """An output projection of its own, N(0, 1 / D)."""
+        """An unshared output projection, initialised N(0, 1 / D)."""
         output = nn.Linear(self.spec.model_dim, vocabulary, bias=False)
         nn.init.normal_(output.weight, std=self.spec.model_dim**-0.5)
         return output
 
     def embedding(self, vocabulary: int) -> nn.Embedding:
-        """N(0, 1 / D) with a zero row at padding, as fairseq starts it."""
+        """An embedding initialised N(0, 1 / D) with a zero row for padding, as in fairseq."""
         embedding = nn.Embedding(vocabulary, self.spec.model_dim, self.padding_idx)
         nn.init.normal_(embedding.weight, std=self.spec.model_dim**-0.5)
         nn.init.zeros_(embedding.weight[self.padding_idx])
         return embedding
 
     def positions(self) -> tuple[nn.Module, nn.Module | None]:
-        """Position vectors of source and target; None for the target where both share a table."""
+        """Position embeddings of source and target; None for the target if they share a table."""
         spec = self.spec
-        if spec.position_embedding in ("none", "rotary"):  # rotary ones are in the attention
+        if spec.position_embedding in ("none", "rotary"):  # rotary positions act in the attention
             return NoPositions(), None
         if spec.position_embedding == "sinusoidal":
             return SinusoidalPositions(spec.model_dim, self.padding_idx), None
-        # an identity pair reads a tag and a whole target as source
+        # the source of an identity pair is a tag and a whole target
         source_length = max(spec.max_source_positions, spec.max_target_positions + 1)
         if spec.positions == "continuous":
             return self.learned_positions(source_length + spec.max_target_positions), None
@@ -135,11 +135,11 @@ class Builder:
         )
 
     def learned_positions(self, length: int) -> LearnedPositions:
-        """A trained table for ``length`` positions."""
+        """A learned table for ``length`` positions."""
         return LearnedPositions(self.spec.model_dim, self.padding_idx, length)
 
     def stack(self) -> DecoderOnlyStack | EncoderDecoderStack:
-        """All layers, with what stands where the target enters and leaves."""
+        """All layers, with the bridge and the output block."""
         spec = self.spec
         how = spec.source_attention == "causal", self.whole_layers
         if spec.topology == "encoder-decoder":
@@ -162,11 +162,11 @@ class Builder:
         )
 
     def started(self, layers: list[Layer], stage1: int) -> list[Layer]:
-        """Layers of one stack, from the first, with weight matrices as the specification says.
+        """Layers of one stack, from the first, with weight matrices initialised as specified.
 
         Args:
             layers: freshly built.
-            stage1: so many, the first, are of the first stage or the encoder.
+            stage1: number of leading layers that belong to the first stage or the encoder.
         """
         init = self.spec.init
         for draw in (DRAWS[name] for name in init if name in DRAWS):
@@ -179,35 +179,35 @@ class Builder:
         return layers
 
     def norm_rows(self) -> NormRows:
-        """In norms that source and target pass the last row is shared by what LALN leaves out."""
+        """In norms of joint layers, the stream that LALN leaves out uses an extra last row."""
         left_out = BOTH - AWARE[self.spec.laln]
         if left_out in (BOTH, frozenset()):
             return NormRows()
         return NormRows(**dict.fromkeys(left_out, self.spec.num_languages))
 
     def bridge(self) -> Parts:
-        """Of the source where the target enters: pre-norm's final norm, adaptation, LALT."""
+        """On the source where the target enters: final norm (pre-norm), adaptation, LALT."""
         if self.spec.entry_layer == 0:
             return Parts()
         return Parts(*self.final_norm(SOURCE), *self.adaptation(), *self.language_transformation())
 
     def output_block(self) -> Parts:
-        """Of the target after the last layer: the adaptation, then pre-norm's final norm."""
+        """On the target after the last layer: adaptation, then the final norm (pre-norm)."""
         return Parts(*self.adaptation(), *self.final_norm(TARGET))
 
     def final_norm(self, streams: frozenset[str]) -> list[nn.Module]:
-        """Pre-norm stacks end in a norm, post-norm stacks have just had one."""
+        """The norm at the end of a pre-norm stack; empty for post-norm."""
         return [self.norm(streams)] if self.spec.norm == "pre" else []
 
     def language_transformation(self) -> list[nn.Module]:
-        """A transformation for each target language where the model has them."""
+        """The transformation for each target language (LALT); empty if off."""
         spec = self.spec
         if spec.lalt == "none":
             return []
         return [LanguageTransformation(spec.num_languages, spec.model_dim, spec.lalt)]
 
     def adaptation(self) -> list[nn.Module]:
-        """An adaptation module where the model has them."""
+        """An adaptation module; empty if off."""
         if self.spec.adaptation_dim == 0:
             return []
         adaptation = Adaptation(
@@ -218,9 +218,9 @@ class Builder:
         return [adaptation]
 
     def joint_layer(self, number: int, ffn_dim: int, streams: frozenset[str]) -> JointLayer:
-        """Self-attention and FFN, with what stands between them in the source's layer ``number``.
+        """Self-attention and FFN, with the parts that the source's layer ``number`` has in between.
 
-        Layers are counted from 1; number 0 is a layer outside the source's.
+        Layers are counted from 1; number 0 is a layer outside the source's stack.
         """
         return JointLayer(
             self.attention(rotary=number > 0),
@@ -232,15 +232,15 @@ class Builder:
         )
 
     def source_layer(self, number: int) -> JointLayer:
-        """A layer that the source passes alone."""
+        """A layer for the source stream alone."""
         return self.joint_layer(number, self.spec.stage1_ffn_dim, SOURCE)
 
     def second_stage_layer(self, number: int) -> JointLayer:
-        """A layer that both streams pass."""
+        """A layer for both streams."""
         return self.joint_layer(number, self.spec.stage2_ffn_dim, BOTH)
 
     def disentangler(self) -> SourcePart:
-        """TPDM: the semantic and the positional head, and a gate where the model has one."""
+        """TPDM: the semantic and the positional head, and the gate if the model has one."""
         return Disentangler(
             Head(self.square(), self.norm(SOURCE), self.square(), self.norm(SOURCE)),
             Head(self.square(), self.norm(SOURCE), self.square()),
@@ -248,11 +248,11 @@ class Builder:
         )
 
     def gate(self) -> Gate:
-        """Of each token, from its state."""
+        """The gate of GTPDM, computed from the state of each token."""
         return Gate(self.square(), Linear(self.spec.model_dim, 1))
 
     def square(self) -> Linear:
-        """A linear transformation from the model's width to itself."""
+        """A linear transformation from the model width to itself."""
         return Linear(self.spec.model_dim, self.spec.model_dim)
 
     def decoder_layer(self) -> TargetLayer:
@@ -284,11 +284,11 @@ class Builder:
         )
 
     def attention(self, cross: bool = False, rotary: bool = False) -> MultiheadAttention:
-        """Multi-head attention, of each target language where that is asked for.
+        """Multi-head attention, with projections for each target language if specified.
 
         Args:
-            cross: whether it reads the source alone, or merged with the target.
-            rotary: whether it turns queries and keys, where positions are rotary.
+            cross: whether it is cross-attention or merged attention.
+            rotary: whether it rotates queries and keys when positions are rotary.
         """
         spec = self.spec
         sizes = spec.model_dim, spec.num_heads, self.attention_dropout()
@@ -308,7 +308,7 @@ class Builder:
         )
 
     def layer_ffn(self, inner_dim: int) -> FeedForward:
-        """A layer's feed-forward network, of each target language where that is asked for."""
+        """A layer's feed-forward network, one for each target language if specified."""
         spec = self.spec
         if spec.ffn_experts == "none":
             return self.feed_forward(inner_dim)
@@ -316,15 +316,15 @@ class Builder:
         return ExpertFeedForward(*sizes, self.dropout(spec.activation_dropout))
 
     def residual(self, streams: frozenset[str]) -> Residual:
-        """Norm, dropout and residual connection of a sublayer, in the order of the norm."""
+        """Norm, dropout and residual connection of a sublayer, in pre-norm or post-norm order."""
         return RESIDUALS[self.spec.norm](self.norm(streams), self.dropout(self.spec.dropout))
 
     def attention_residual(self, streams: frozenset[str]) -> Residual:
-        """Around an attention."""
+        """The residual connection around an attention."""
         return self.residual(streams)
 
     def last_residual(self, streams: frozenset[str]) -> Residual:
-        """Around a layer's last sublayer, with adapters behind it where the model has them."""
+        """The residual connection around a layer's last sublayer, followed by any adapters."""
         spec, residual = self.spec, self.residual(streams)
         if spec.adapter_dim == 0:
             return residual
@@ -332,16 +332,16 @@ class Builder:
         return AdaptedResidual(residual, adapters)
 
     def attention_dropout(self) -> PlainDropout | None:
-        """On attention weights; nothing where the rate is zero."""
+        """Dropout on attention weights; None if the rate is zero."""
         rate = self.spec.attention_dropout
         return self.dropout_type(rate) if rate else None
 
     def dropout(self, rate: float) -> nn.Module:
-        """Dropout at one place; nothing where the rate is zero."""
+        """Dropout; the identity if the rate is zero."""
         return self.dropout_type(rate) if rate else nn.Identity()
 
     def norm(self, streams: frozenset[str]) -> LayerNorm:
-        """Layer norm over the width, for each language where LALN is on for these streams."""
+        """Layer norm, with parameters for each language if LALN is on for these streams."""
         spec, aware = self.spec, AWARE[self.spec.laln] & streams
         if not aware:
             return LayerNorm(spec.model_dim, self.recompute_norms)

@@ -1,4 +1,4 @@
-"""Parameters of earlier versions' checkpoints under their present names."""
+"""Renames parameters in checkpoints of earlier versions."""
 
 import re
 from collections.abc import Mapping
@@ -6,7 +6,7 @@ from typing import TypeVar
 
 Value = TypeVar("Value")
 
-# parts of a dotted name: what they were called, and are
+# components of a dotted name: old to new
 RENAMED = {
     "stack.entry": "stack.bridge",
     "stack.exit": "stack.output_block",
@@ -16,5 +16,5 @@ _OLD = re.compile(r"(?<![^.])(" + "|".join(map(re.escape, RENAMED)) + r")(?=\.)"
 
 
 def upgraded(state: Mapping[str, Value]) -> dict[str, Value]:
-    """A model's state by name, with the names of this version; present names stay as they are."""
+    """A state dict with this version's parameter names; names that are current stay unchanged."""
     return {_OLD.sub(lambda old: RENAMED[old[1]], name): value for name, value in state.items()}

@@ -11,7 +11,7 @@ from tdo_plugin.modules.token_context import NO_CONTEXT, TokenContext
 
 
 class CrossAttentionLayer(TargetLayer):
-    """Self-attention, cross-attention to the final source state, FFN (an encoder-decoder's)."""
+    """Self-attention, cross-attention to the encoder output, FFN (encoder-decoder models)."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""How a field of a specification is an option: declared once, beside the field."""
+"""Declares a field of a specification as a command-line option, next to the field."""
 
 from dataclasses import MISSING, Field, dataclass, field, fields
 from typing import Any, Literal
@@ -8,19 +8,19 @@ Needs = Literal["languages", "pairs", "both languages"]
 
 @dataclass(frozen=True)
 class Option:
-    """What the command line, its checks and the documentation know of a field.
+    """The properties of an option that the command line, its checks and the reference pages use.
 
     Attributes:
         flag: such as ``--tdo-laln``.
-        help: for ``--help``.
-        default: on the command line.
-        needs: what a value other than ``off`` needs of the task: how many languages or language
-            pairs there are, because the part has parameters for each; or of a batch: both
-            languages of every sentence.
-        off: the value without the part.
-        title: name of the part in tables and messages, where it needs languages or pairs or is
-            trained by a loss term.
-        trained_by: the loss term that alone trains the part.
+        help: text for ``--help``.
+        default: value on the command line.
+        needs: what any value but ``off`` requires: from the task, the number of languages or of
+            language pairs (the part has parameters for each); or from a batch, both languages of
+            every sentence.
+        off: the value that disables the part.
+        title: name of the part in tables and messages, for parts that need languages or pairs or
+            that a loss term trains.
+        trained_by: the only loss term that trains the part.
     """
 
     flag: str
@@ -46,14 +46,14 @@ def option(
     """A dataclass field that is an option.
 
     Args:
-        help_text: for ``--help``.
-        default: of the field; without one a value must be given.
-        flag: where it is not ``--tdo-`` and the field's name.
-        on_command_line: default there, where it differs.
-        needs: as :class:`Option` has it.
-        off: likewise.
-        title: likewise.
-        trained_by: likewise.
+        help_text: text for ``--help``.
+        default: of the field; if missing, a value is required.
+        flag: if it is not ``--tdo-`` followed by the field's name.
+        on_command_line: default on the command line, if it differs.
+        needs: as in :class:`Option`.
+        off: as in :class:`Option`.
+        title: as in :class:`Option`.
+        trained_by: as in :class:`Option`.
     """
     shown = default if on_command_line is MISSING else on_command_line
     attributes = {
@@ -69,7 +69,7 @@ def option(
 
 
 def option_of(declared: "Field[Any]") -> Option | None:
-    """The option that a field is; None for one that the command line does not set."""
+    """The option declared by a field; None if the command line does not set the field."""
     attributes = declared.metadata.get("option")
     if attributes is None:
         return None
@@ -78,6 +78,6 @@ def option_of(declared: "Field[Any]") -> Option | None:
 
 
 def options_of(specification: Any) -> dict[str, Option]:
-    """The options of a dataclass or an instance, by field, in order."""
+    """The options of a dataclass or of an instance, by field name, in order."""
     pairs = ((declared.name, option_of(declared)) for declared in fields(specification))
     return {name: option for name, option in pairs if option is not None}

@@ -1,18 +1,18 @@
-"""Dropout that can stay on while a model decodes, and that draws few random numbers on the CPU."""
+"""Dropout that can stay on during decoding and draws few random numbers on a CPU."""
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-STEPS = 1 << 16  # a CPU mask takes 16 random bits an element
+STEPS = 1 << 16  # a CPU mask uses 16 random bits per element
 
 
 def _cpu_dropout(x: Tensor, rate: float) -> Tensor:
-    """``F.dropout`` with four elements' masks cut from each 64-bit draw.
+    """``F.dropout`` with the masks of four elements taken from each 64-bit draw.
 
-    torch's CPU generator draws one number after the other, and in a small model that is a good
-    part of a training step. The rate is rounded to a multiple of 2^-16, and what is kept is scaled
-    by that rate, so that the expectation is exact but for the rounding of x's type.
+    torch's CPU generator is sequential, and in a small model drawing takes a good part of a
+    training step. The rate is rounded to a multiple of 2^-16 and the kept elements are scaled by
+    the rounded rate, so that the expectation is exact up to the precision of x's type.
     """
     dropped = round(rate * STEPS)
     if dropped == STEPS:
@@ -22,18 +22,18 @@ def _cpu_dropout(x: Tensor, rate: float) -> Tensor:
     )
     bits = draws.view(torch.int16)[: x.numel()].view(x.shape)
     kept = bits.ge(dropped - STEPS // 2)
-    # of a choice the mask alone, a byte an element, waits for the backward pass
+    # only the mask, one byte per element, is kept for the backward pass
     return (x * kept).mul_(STEPS / (STEPS - dropped))
 
 
 class PlainDropout(nn.Module):
-    """As ``nn.Dropout``, which can stay on.
+    """``nn.Dropout`` that can stay on in evaluation mode.
 
     Args:
-        rate: the share that is dropped.
+        rate: probability of dropping an element.
 
     Attributes:
-        retained: whether evaluation drops, too.
+        retained: whether dropout is also applied in evaluation mode.
     """
 
     def __init__(self, rate: float) -> None:
@@ -43,7 +43,7 @@ class PlainDropout(nn.Module):
 
     @property
     def active_rate(self) -> float:
-        """The rate as it applies now."""
+        """The rate that currently applies."""
         return self.rate if self.training or self.retained else 0.0
 
     def forward(self, x: Tensor) -> Tensor:
@@ -52,7 +52,7 @@ class PlainDropout(nn.Module):
 
 
 class Dropout(PlainDropout):
-    """The same with few draws and small masks on a CPU; its random numbers are others."""
+    """Dropout with few draws and small masks on a CPU; its masks differ from torch's."""
 
     def forward(self, x: Tensor) -> Tensor:
         rate = self.active_rate

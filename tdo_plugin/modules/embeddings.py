@@ -1,4 +1,4 @@
-"""Token embeddings and the output projection, each matrix registered once however it is shared."""
+"""Token embeddings and output projection; a shared matrix is registered once."""
 
 import torch
 import torch.nn.functional as F
@@ -8,13 +8,13 @@ from tdo_plugin.modules.linear import Product, lean_product, packed_product
 
 
 class Embeddings(nn.Module):
-    """Up to three matrices: of source tokens, of target tokens, and of the output.
+    """Up to three matrices: source embedding, target embedding and output projection.
 
     Args:
         source: (V_source, D).
-        target: (V_target, D); None where source and target share one.
-        output: D to V_target; None where it is the target's matrix transposed.
-        masked: so many last entries of the target's vocabulary are never predicted.
+        target: (V_target, D); None if the target uses the source's matrix.
+        output: D to V_target; None if it is the transposed target embedding.
+        masked: number of entries at the end of the target vocabulary that are never predicted.
     """
 
     def __init__(
@@ -33,20 +33,20 @@ class Embeddings(nn.Module):
 
     @property
     def target_weight(self) -> Tensor:
-        """The target's matrix, (V_target, D)."""
+        """The target embedding, (V_target, D)."""
         return self.source.weight if self.target is None else self.target.weight
 
     @property
     def output_weight(self) -> Tensor:
-        """The matrix that scores what may be predicted, (V_target - masked, D)."""
+        """The output projection's matrix, (V_target - masked, D)."""
         weight = self.target_weight if self.output is None else self.output.weight
         return weight[: -self.masked] if self.masked else weight
 
     def vectors(self, source: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
         """Source tokens (N,) and target tokens (M,) to (N, D) and (M, D).
 
-        A look-up has a gradient of the whole vocabulary's size; there is one where both share
-        their matrix.
+        Each look-up has a gradient as large as the whole matrix, so a shared matrix is looked up
+        once.
         """
         if self.target is not None:
             return self.source_vectors(source), self.target_vectors(target)
@@ -68,9 +68,9 @@ class Embeddings(nn.Module):
         return self._product(features, self.output_weight, None)
 
     def pack(self) -> None:
-        """Lay the output's weight out for decoding."""
+        """Convert the output weight to the layout for decoding."""
         self._product = packed_product(self.output_weight)
 
     def unpack(self) -> None:
-        """Give the room of that free."""
+        """Free the memory of the decoding layout."""
         self._product = lean_product

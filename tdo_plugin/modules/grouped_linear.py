@@ -1,6 +1,6 @@
-"""Tokens computed with the parameters of their own language, or pair of languages.
+"""Computation with language- or pair-specific parameters, tokens grouped by language or pair.
 
-Shapes: N tokens, (...) those of an input, K rows of parameters, D and E widths.
+Shapes: N tokens, (...) input tokens, K rows of parameters, D and E widths.
 """
 
 from collections.abc import Callable
@@ -11,15 +11,16 @@ from torch import Tensor, nn
 
 
 class PerLanguage(nn.Module):
-    """A module all of whose parameters (K, ...) have a row for each language, or pair of them.
+    """A module whose parameters (K, ...) all have one row per language or language pair.
 
-    `tdo extend`, fine-tuning from a model without it, and checks of checkpoints find it by this.
+    `tdo extend`, fine-tuning from a model without the module, and checkpoint checks look for this
+    class.
 
     Attributes:
-        rows_of: what a row is for.
-        replaces_plain: whether it stands where a module of the same parameters without rows stands
-            in other models, whose values then are every row's start; what is in addition starts on
-            its own.
+        rows_of: what a row stands for.
+        replaces_plain: whether the module takes the place of one with the same parameters but
+            without rows. Then those values initialise every row; additional modules have an
+            initialisation of their own.
     """
 
     rows_of: ClassVar[Literal["target", "pair"]] = "target"
@@ -27,21 +28,21 @@ class PerLanguage(nn.Module):
 
 
 def grouped(x: Tensor, rows: Tensor, compute: Callable[..., Tensor], *parameters: Tensor) -> Tensor:
-    """``compute`` of each token and of the rows that the parameters have for it: (..., E).
+    """``compute`` applied to each token and its row of the parameters: (..., E).
 
-    Tokens of one row are brought together, so that each row takes part in one product; rows
-    without a token are not computed, and have zero gradients.
+    Tokens of the same row are grouped, so that each row needs one product; rows without tokens are
+    not computed and have zero gradients.
 
     Args:
         x: (..., D).
-        rows: from 0, broadcastable to (...).
-        compute: of tokens (n, D) and one row of each of the parameters: (n, E).
+        rows: index of each token's row, from 0, broadcastable to (...).
+        compute: takes tokens (n, D) and one row of each parameter, returns (n, E).
         parameters: each (K, ...).
     """
     places = rows.expand(x.shape[:-1]).flatten()
     sizes = torch.bincount(places, minlength=len(parameters[0])).tolist()
     present = [row for row, size in enumerate(sizes) if size] or [0]
-    # unbound at once, so that there is one gradient for all rows
+    # unbound together, so that all rows share one gradient tensor
     by_row = list(zip(*(parameter.unbind() for parameter in parameters), strict=True))
     if len(present) == 1:
         whole: Tensor = compute(x.flatten(0, -2), *by_row[present[0]])

@@ -1,4 +1,4 @@
-"""The pairs of languages that parts of a model have rows for, in the order of the rows.
+"""The language pairs that have rows of parameters in a model, in the order of the rows.
 
 Shapes: B sentences, P pairs.
 """
@@ -10,10 +10,10 @@ from torch import Tensor, nn
 
 
 class LanguagePairs(nn.Module):
-    """Finds a pair's row; the pairs and their order are in every checkpoint.
+    """Looks up the row of a pair; pairs and their order are stored in every checkpoint.
 
     Args:
-        languages: their names, in the order of their indices.
+        languages: names, in the order of their indices.
         pairs: such as `de-en`, in the order of the rows.
     """
 
@@ -28,10 +28,10 @@ class LanguagePairs(nn.Module):
         self.register_buffer("pairs", torch.tensor(places))
 
     def forward(self, sources: Tensor, targets: Tensor) -> Tensor:
-        """The row (B,) of each sentence's pair, given its languages from 0, (B,).
+        """The row (B,) of each sentence's pair, given source and target languages (B,) from 0.
 
         Raises:
-            LookupError: a pair has none; the message is its name.
+            LookupError: a pair has no row; the message is its name.
         """
         matches = (sources[:, None] == self.pairs[:, 0]) & (targets[:, None] == self.pairs[:, 1])
         matched = matches.any(1)
@@ -41,9 +41,9 @@ class LanguagePairs(nn.Module):
         return matches.int().argmax(1)
 
     def name(self, source: int, target: int) -> str:
-        """Of a pair, such as `de-en`."""
+        """The name of a pair, such as `de-en`."""
         return f"{self.languages[source]}-{self.languages[target]}"
 
     def names(self, pairs: Tensor | None = None) -> list[str]:
-        """Of pairs (P, 2), or of its own."""
+        """The names of pairs (P, 2); None: of all pairs with rows."""
         return [self.name(*pair) for pair in (self.pairs if pairs is None else pairs).tolist()]

@@ -1,10 +1,10 @@
-"""Layers that sources and targets pass, their feed-forward networks and residual connections.
+"""Layers of the source and target streams, their feed-forward networks and residual connections.
 
-For a layer that a target passes, ``project_kv`` gives what its target queries read of the source,
-and ``target`` takes the target through. A joint layer takes a packed batch of either through.
+In a layer that targets pass, ``project_kv`` computes the keys and values of the source and
+``target`` the layer's output for the target. A joint layer also takes a packed batch of both.
 
-Shapes: B sentences, R = B * beams rows, S source, T target, L of either, D model width, N tokens
-of a packed batch.
+Shapes: B sentences, R = B * beams rows, S source, T target, L source or target, D model width, N
+tokens of a packed batch.
 """
 
 from collections.abc import Sequence
@@ -26,7 +26,7 @@ from tdo_plugin.modules.token_context import NO_CONTEXT, TokenContext
 
 
 class FeedForward(nn.Module):
-    """W2 ReLU(W1 x + b1) + b2 (Vaswani et al., 2017, equation 2), torch's linear start.
+    """W2 ReLU(W1 x + b1) + b2 (Vaswani et al., 2017, equation 2), with torch's initialisation.
 
     Args:
         model_dim: D.
@@ -41,16 +41,17 @@ class FeedForward(nn.Module):
         self.activation_dropout = activation_dropout
 
     def forward(self, x: Tensor, context: TokenContext = NO_CONTEXT) -> Tensor:
-        """(..., D) to (..., D), given the context of the tokens, broadcastable to (...)."""
+        """(..., D) to (..., D); the context of the tokens is broadcastable to (...)."""
         inner = F.relu(self.inner(x, context))
         outer: Tensor = self.outer(self.activation_dropout(inner), context)
         return outer
 
 
 class Residual(nn.Module):
-    """A sublayer is called between ``before`` and ``after``; subclasses say where the norm is.
+    """Residual connection: the sublayer runs between ``before`` and ``after``.
 
-    Both take the context of the tokens, broadcastable to (...), which some norms want.
+    Subclasses decide where the norm is. Both methods take the context of the tokens, broadcastable
+    to (...), for language-aware norms.
     """
 
     def __init__(self, norm: nn.Module, dropout: nn.Module) -> None:
@@ -59,12 +60,12 @@ class Residual(nn.Module):
         self.dropout = dropout
 
     def before(self, x: Tensor, context: TokenContext = NO_CONTEXT) -> Tensor:
-        """What the sublayer reads, (..., D)."""
-        raise TypeError(f"{type(self).__name__} has no place for its norm; use a subclass")
+        """The input of the sublayer, (..., D)."""
+        raise TypeError(f"{type(self).__name__} defines no place for its norm; use a subclass")
 
     def after(self, x: Tensor, output: Tensor, context: TokenContext = NO_CONTEXT) -> Tensor:
         """``x`` with the sublayer's ``output`` added, (..., D)."""
-        raise TypeError(f"{type(self).__name__} has no place for its norm; use a subclass")
+        raise TypeError(f"{type(self).__name__} defines no place for its norm; use a subclass")
 
 
 class PostNormResidual(Residual):
@@ -92,13 +93,13 @@ class PreNormResidual(Residual):
 
 @dataclass(frozen=True)
 class DecoderContext:
-    """What a target reads in the layers that it passes.
+    """What the target reads in its layers.
 
     Attributes:
         source_kv: for each layer, keys and values (B, H, S, E) of the source.
-        mask: of the sentences.
-        tokens: context of the target's tokens, broadcastable to (R, T).
-        cache: the target so far, if it is kept; R = B without one.
+        mask: visibility for the target's queries.
+        tokens: context of the target tokens, broadcastable to (R, T).
+        cache: earlier target positions in incremental decoding; without a cache R = B.
     """
 
     source_kv: Sequence[KeyValue]
@@ -108,29 +109,29 @@ class DecoderContext:
 
 
 class TargetLayer(nn.Module):
-    """What a stack asks of a layer that the target passes.
+    """The interface of a layer that targets pass.
 
-    ``store`` is the kind of cache that keeps the target between steps of decoding.
+    ``store`` is the class of the cache between decoding steps.
     """
 
     store: type[TargetStore] = TargetCache
 
     def project_kv(self, source: Tensor, context: TokenContext = NO_CONTEXT) -> KeyValue:
-        """Keys and values (B, H, S, E) that the target reads.
+        """Keys and values (B, H, S, E) of the source, for the target to read.
 
         Args:
             source: (B, S, D).
-            context: of its tokens, broadcastable to (B, S).
+            context: of the source tokens, broadcastable to (B, S).
         """
         raise TypeError(f"{type(self).__name__} is no target layer; use a subclass")
 
     def target(self, x: Tensor, ctx: DecoderContext, index: int) -> Tensor:
-        """The target (R, T, D) one layer on.
+        """The layer's output for the target, (R, T, D).
 
         Args:
             x: (R, T, D).
-            ctx: what it reads there.
-            index: the layer's place among the source's keys and values and in the cache.
+            ctx: what the target reads.
+            index: of the layer, in the source's keys and values and in the cache.
         """
         raise TypeError(f"{type(self).__name__} is no target layer; use a subclass")
 
@@ -143,8 +144,8 @@ class JointLayer(TargetLayer):
         feed_forward: the FFN.
         attention_residual: around the attention.
         feed_forward_residual: around the FFN.
-        skip: makes of a source what the residual connection around the attention carries.
-        pre_ffn: applied to a source between the attention and the FFN.
+        skip: changes the residual connection around the attention at source tokens.
+        pre_ffn: applied to source tokens between attention and FFN.
     """
 
     def __init__(
@@ -165,24 +166,24 @@ class JointLayer(TargetLayer):
         self.pre_ffn = pre_ffn
 
     def forward(self, batch: PackedBatch) -> Tensor:
-        """A packed batch one layer on, (N, D), each linear layer one product for all segments."""
+        """The output (N, D) for a packed batch; linear layers need one product for all segments."""
         context = batch.context
         normed = self.attention_residual.before(batch.x, context)
         attended = self.attention.out(batch.attend(self.attention, normed), context)
-        del normed  # the FFN needs the room
+        del normed  # frees memory for the FFN
         skipped = batch.x if self.skip is None else self.skip.packed(batch.x, batch)
         x = self.attention_residual.after(skipped, attended, context)
         x = x if self.pre_ffn is None else self.pre_ffn.packed(x, batch)
         return self._feed_forward(x, context)
 
     def finish(self, segment: Segment, number: int, x: Tensor) -> None:
-        """The last layer of a segment that needs no whole output of it.
+        """Compute a segment's last layer when its whole output is not needed.
 
-        Keys and values are computed of all positions, the rest of the layer only for the target
-        and for single tokens that were asked for.
+        Keys and values are computed at all positions, the rest of the layer only for the target
+        and for requested tokens.
 
         Args:
-            segment: keeps what is wanted.
+            segment: stores the requested outputs.
             number: of this layer, from 1.
             x: the layer's input (B, L, D).
         """
@@ -191,7 +192,7 @@ class JointLayer(TargetLayer):
         segment.keep_last(queries, [self.forward_queries(tokens) for tokens in queries])
 
     def forward_queries(self, queries: LastQueries) -> Tensor:
-        """Some tokens through the layer, given what they see: (B, T, D)."""
+        """The layer's output (B, T, D) for some tokens, given the keys and values they see."""
         context = queries.context
         normed = self.attention_residual.before(queries.x, context)
         attended = self.attention.attend(normed, queries.kv, queries.mask, context)

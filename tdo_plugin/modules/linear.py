@@ -1,14 +1,13 @@
-"""Linear projections and norms that keep little for the backward pass, and weights for decoding.
+"""Linear projections and norms that save memory in training and time in decoding.
 
 Shapes: (...) tokens, D and E widths.
 
-Selective recomputation: a linear projection keeps its input for the gradient of its weights. Where
-the input is marked as recomputable (a norm's output, a concatenation), what it was made from is
-kept instead, which other operations keep anyway.
+Selective recomputation: a linear projection keeps its input for the gradient of its weights. If
+the input is marked as recomputable (the output of a norm, a concatenation), the tensors from which
+it was computed are kept instead; other operations keep them anyway.
 
-A step of decoding has few rows, so that a matrix product spends much of its time on bringing the
-weight into the order that its kernel wants. A weight that no longer changes is brought into it
-once.
+A decoding step has few rows, so a matrix product spends much of its time on converting the weight
+to the layout of its kernel. A weight that no longer changes is converted once.
 """
 
 from collections.abc import Callable, Sequence
@@ -24,12 +23,12 @@ from tdo_plugin.modules.token_context import NO_CONTEXT, TokenContext
 
 
 class Recompute(NamedTuple):
-    """How a tensor is computed again.
+    """How to compute a tensor again.
 
     Attributes:
-        compute: gives the same numbers once more, from the inputs.
+        compute: returns the same numbers, given the inputs.
         inputs: detached.
-        version: of the tensor when it was marked; a later one was changed in place.
+        version: of the tensor when it was marked; a later version was changed in place.
     """
 
     compute: Callable[..., Tensor]
@@ -38,7 +37,7 @@ class Recompute(NamedTuple):
 
 
 def recomputable(output: Tensor, compute: Callable[..., Tensor], *inputs: Tensor) -> Tensor:
-    """``output``, which is ``compute(*inputs)``, marked where its gradient is wanted."""
+    """``output``, equal to ``compute(*inputs)``, marked as recomputable if it needs a gradient."""
     if output.requires_grad:
         detached = tuple(tensor.detach() for tensor in inputs)
         output.recompute = Recompute(compute, detached, output._version)  # type: ignore[attr-defined]
@@ -46,7 +45,7 @@ def recomputable(output: Tensor, compute: Callable[..., Tensor], *inputs: Tensor
 
 
 def _recompute_of(x: Tensor) -> Recompute | None:
-    """How ``x`` is computed again; None where it is not marked or was changed since."""
+    """How to compute ``x`` again; None if it is not marked or was changed since."""
     recompute: Recompute | None = getattr(x, "recompute", None)
     return recompute if recompute is not None and recompute.version == x._version else None
 
@@ -57,7 +56,7 @@ Product = Callable[[Tensor, Tensor, Tensor | None], Tensor]
 class _LeanLinear(torch.autograd.Function):
     """``F.linear`` with the rows of one or several weights.
 
-    Keeps neither the packed weights for the backward pass nor an input that is recomputable.
+    Keeps neither the concatenated weights nor a recomputable input for the backward pass.
     """
 
     @staticmethod
@@ -91,10 +90,10 @@ def _stacked(weights: tuple[Tensor, ...]) -> Tensor:
 
 
 def lean_linear(x: Tensor, bias: Tensor | None, *weights: Tensor) -> Tensor:
-    """``F.linear`` of ``x`` (..., D) with weights one below the other.
+    """``F.linear`` of ``x`` (..., D) with the concatenated rows of the weights.
 
-    Keeps less for the backward pass than torch where ``x`` is recomputable or where there are
-    several weights; elsewhere, and in a mixed-precision region, it is torch's.
+    Keeps less for the backward pass than torch if ``x`` is recomputable or there are several
+    weights; otherwise, and under autocast, it is torch's function.
     """
     recompute = _recompute_of(x)
     lean = len(weights) > 1 or recompute is not None
@@ -110,11 +109,11 @@ def lean_product(x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
 
 
 def packed_product(weight: Tensor) -> Product:
-    """``F.linear`` with this weight, from oneDNN's own layout of it where there is one.
+    """``F.linear`` with this weight, from oneDNN's own layout of it if available.
 
-    There is one for single precision on a CPU, if torch was built with oneDNN. It is not used
-    where gradients are wanted, in a mixed-precision region, or when the weight is another one
-    (moved, loaded, of a copied module).
+    The layout is available for single precision on a CPU if torch was built with oneDNN. It is not
+    used when gradients are needed, under autocast, or for another weight (after a move, a load or
+    a copy of the module).
     """
     single = weight.device.type == "cpu" and weight.dtype == torch.float32
     if not (single and torch.backends.mkldnn.is_available()):
@@ -137,11 +136,11 @@ def packed_product(weight: Tensor) -> Product:
 
 
 class Linear(nn.Linear):
-    """As ``nn.Linear``, with less kept for the backward pass.
+    """``nn.Linear`` that keeps less for the backward pass.
 
     Attributes:
-        output: what every output passes, if anything does: a gate of neurons, or a place for hooks
-            on them. It gets (N, E) of a packed batch, else (rows, length, E).
+        output: a module applied to every output, or None: a gate of neurons, or a place for hooks
+            on neurons. Its input is (N, E) for a packed batch, otherwise (rows, length, E).
     """
 
     def __init__(self, in_features: int, out_features: int, bias: bool = True) -> None:
@@ -150,28 +149,28 @@ class Linear(nn.Linear):
         self._product: Product = lean_product
 
     def forward(self, x: Tensor, context: TokenContext = NO_CONTEXT) -> Tensor:
-        """(..., D) to (..., E), given the context of the tokens, broadcastable to (...)."""
+        """(..., D) to (..., E); the context of the tokens is broadcastable to (...)."""
         return self.through_output(self._product(x, self.weight, self.bias), context)
 
     def through_output(self, output: Tensor, context: TokenContext) -> Tensor:
-        """``output`` (..., E) of this projection, behind the gate or the hooks on it."""
+        """``output`` (..., E) after the gate or hooks of this projection."""
         return output if self.output is None else self.output(output, context)
 
     def pack(self) -> None:
-        """Lay the weight out for decoding; of no use for a weight that changes afterwards."""
+        """Convert the weight to the layout for decoding; only for a weight that stays constant."""
         self._product = packed_product(self.weight)
 
     def unpack(self) -> None:
-        """Give the room of that free."""
+        """Free the memory of the decoding layout."""
         self._product = lean_product
 
 
 class LayerNorm(nn.LayerNorm):
-    """As ``nn.LayerNorm``.
+    """``nn.LayerNorm`` with a recomputable output.
 
     Args:
         model_dim: D.
-        recompute: whether the backward pass computes the output again instead of keeping it.
+        recompute: whether the backward pass recomputes the output instead of keeping it.
     """
 
     def __init__(self, model_dim: int, recompute: bool = True) -> None:
@@ -192,9 +191,9 @@ def _normed(eps: float, x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
 
 
 class Projection(Linear):
-    """One of an attention's projections; starts Xavier-uniform with zero bias.
+    """A projection of an attention, initialised Xavier-uniform with zero bias.
 
-    The weight is its own parameter, also where several projections are computed in one product.
+    The weight is a parameter of its own even if several projections are computed in one product.
     """
 
     def __init__(self, in_features: int, out_features: int, gain: float = 1.0) -> None:
@@ -204,10 +203,10 @@ class Projection(Linear):
 
 
 def project_packed(x: Tensor, context: TokenContext, *projections: Projection) -> list[Tensor]:
-    """Several projections of ``x`` (..., D), in one matrix product where that pays.
+    """Several projections of ``x`` (..., D), in one matrix product where this is faster.
 
-    Packing copies the weights; with few rows that costs more than the products, and in a search
-    every time again. A mixed-precision region casts the weights for each product by itself.
+    Concatenating copies the weights, which costs more than the products if there are few rows, and
+    again in every step of a search. Autocast casts the weights of each product separately.
     """
     few = x.numel() < x.size(-1) ** 2 // 2
     if few or not torch.is_grad_enabled() or torch.is_autocast_enabled(x.device.type):
@@ -220,12 +219,12 @@ def project_packed(x: Tensor, context: TokenContext, *projections: Projection) -
 def split_outputs(
     packed: Tensor, context: TokenContext, projections: Sequence[Projection]
 ) -> list[Tensor]:
-    """The outputs of projections that were computed in one piece, (..., sum of E)."""
+    """The outputs of projections that were computed together, (..., sum of E)."""
     parts = packed.split([projection.out_features for projection in projections], -1)
     pairs = zip(projections, parts, strict=True)
     return [projection.through_output(part, context) for projection, part in pairs]
 
 
 def project_apart(x: Tensor, context: TokenContext, *projections: Projection) -> list[Tensor]:
-    """The same, each in a product of its own."""
+    """As :func:`project_packed`, with a separate product for each projection."""
     return [part(x, context) for part in projections]

@@ -1,7 +1,7 @@
-"""Who may look at whom. True means visible.
+"""Attention masks. True means visible.
 
 Shapes: B sentences, S source, T new target positions, P target positions so far (P >= T), K keys
-that a source position may see: S, or S + P where it sees a target's first symbol.
+that a source position may see: S, or S + P if sources see the target's first symbol.
 """
 
 from dataclasses import dataclass
@@ -12,10 +12,10 @@ from torch import Tensor
 
 
 def causal_mask(queries: int, keys: int, device: torch.device) -> Tensor:
-    """The last of so many queries sees all keys, each earlier one a key less.
+    """The last query sees all keys, each earlier query one key less.
 
-    On a GPU it is torch's description of such a mask, for which the kernels need no tensor; on a
-    CPU, where they do, boolean (queries, keys).
+    On a GPU this is torch's description of such a mask, for which kernels need no tensor; on a
+    CPU, where kernels need a tensor, it is boolean (queries, keys).
     """
     if device.type == "cuda":
         from torch.nn.attention.bias import causal_lower_right  # takes a second to import
@@ -28,16 +28,17 @@ def causal_mask(queries: int, keys: int, device: torch.device) -> Tensor:
 class SourceMask:
     """Visibility among source positions.
 
-    No row of a softmax is empty: where later positions are hidden a padding position before the
-    first token sees itself, and in a sentence without a token padding sees padding; no token ever
-    does. Where nothing is padded there is no tensor: kernels are faster without.
+    Every query sees at least one key, so that no softmax is empty: in a causal source, a padding
+    position before the first token sees itself, and in a sentence without tokens padding sees
+    padding. Tokens never see padding. If nothing is padded there is no mask tensor, since kernels
+    are faster without.
 
     Attributes:
         padding: boolean (B, S), true at padding.
-        padded: whether any is; true is always right.
-        causal: hide later positions (the paper's appendix D).
-        visible_target: boolean (B, P), which of a target's first P positions the source sees,
-            too; these keys stand behind the source's then. None: it sees no target.
+        padded: whether there is any padding; true is always correct.
+        causal: hide later positions (the TDO paper's appendix D).
+        visible_target: boolean (B, P), which of the target's first P positions the source sees;
+            their keys follow the source's. None: the source sees no target.
     """
 
     padding: Tensor
@@ -47,9 +48,9 @@ class SourceMask:
 
     @cached_property
     def whole(self) -> Tensor | None:
-        """Boolean (B, 1, S, K), or (B, 1, 1, K) where every query sees the same; None: all.
+        """Boolean (B, 1, S, K), or (B, 1, 1, K) if all queries see the same; None: all visible.
 
-        For a causal source without padding what :func:`causal_mask` gives.
+        For a causal source without padding, the result of :func:`causal_mask`.
         """
         length = self.padding.size(1)
         if not self.causal:
@@ -65,7 +66,7 @@ class SourceMask:
         return self._with_target(visible | itself)
 
     def at(self, positions: Tensor) -> Tensor | None:
-        """What one real position (B,) of each sentence sees: (B, 1, 1, K); None: all."""
+        """What one token (B,) of each sentence sees: (B, 1, 1, K); None: all visible."""
         if not (self.causal or self.padded):
             return self._with_target(None)
         visible = ~self.padding
@@ -75,11 +76,11 @@ class SourceMask:
         return self._with_target(visible[:, None, None, :])
 
     def _with_target(self, visible: Tensor | None) -> Tensor | None:
-        """A mask (B, 1, Q, S) over the source, and over what it sees of the target."""
+        """A mask (B, 1, Q, S) over the source, extended by the target positions it sees."""
         if self.visible_target is None:
             return visible
         if visible is None:
-            if self.visible_target.size(1) == 1:  # a first symbol is never padding
+            if self.visible_target.size(1) == 1:  # the first symbol is never padding
                 return None
             visible = torch.ones_like(self.padding)[:, None, None, :]
         target = self.visible_target[:, None, None, :].expand(-1, 1, visible.size(2), -1)
@@ -88,13 +89,13 @@ class SourceMask:
 
 @dataclass(frozen=True)
 class TargetMask:
-    """Visibility for target queries, of the source and of the target so far.
+    """Visibility of the source and of the target so far, for target queries.
 
     Attributes:
         source: boolean (B, 1, 1, S).
         target: boolean (B or 1, 1, T, P).
         padding: boolean (rows, P), true at padding of the target so far.
-        padded: whether anything is hidden but later positions; true is always right.
+        padded: whether anything but later positions is hidden; true is always correct.
     """
 
     source: Tensor
@@ -104,12 +105,12 @@ class TargetMask:
 
     @property
     def over_source(self) -> Tensor | None:
-        """(B, 1, 1, S); None where all is seen."""
+        """(B, 1, 1, S); None: all visible."""
         return self.source if self.padded else None
 
     @property
     def over_target(self) -> Tensor:
-        """(B or 1, 1, T, P), or a mask for all sentences."""
+        """(B or 1, 1, T, P), or one mask for all sentences."""
         if self.padded:
             return self.target
         queries, keys = self.target.shape[2:]
@@ -117,7 +118,7 @@ class TargetMask:
 
     @cached_property
     def joint(self) -> Tensor:
-        """Over [source ; target]: (B, 1, T, S + P), or a mask for all sentences."""
+        """Over [source ; target]: (B, 1, T, S + P), or one mask for all sentences."""
         sentences, length = self.source.size(0), self.target.size(2)
         if not self.padded:
             keys = self.source.size(3) + self.target.size(3)
@@ -138,26 +139,26 @@ def target_mask(
 
     Args:
         source_padding: boolean (B, S), true at padding.
-        new: T, how many positions ask.
+        new: T, the number of queries.
         padding: boolean (rows, P), true at padding, of all target positions so far.
-        padded: whether a source is padded, or a target on its left.
+        padded: whether a source has padding, or a target has left padding.
     """
     total = padding.size(1)
     ones = torch.ones(new, total, dtype=torch.bool, device=padding.device)
     earlier = ones.tril(total - new)
     itself = earlier & ~ones.tril(total - new - 1)
-    # left padding only ever hides what stands before a token; padding on the right is later
-    # than every real query, so that causality alone hides it
+    # left padding is always earlier than tokens; right padding is later than all tokens, so the
+    # causal mask hides it
     visible = (earlier & ~padding[:, None, None, :]) | itself
     return TargetMask(~source_padding[:, None, None, :], visible, padding, padded)
 
 
 def first_symbol(padding: Tensor, left: bool) -> Tensor:
-    """Where the first symbol of a target stands: boolean (B, P), true once in a row.
+    """The position of the target's first symbol: boolean (B, P), true once in a row.
 
     Args:
         padding: boolean (B, T), true at padding of the target.
-        left: whether a target is padded on its left; elsewhere P = 1, all true.
+        left: whether any target has left padding; otherwise P = 1, all true.
     """
     if not left:
         return torch.ones_like(padding[:, :1])

@@ -1,4 +1,4 @@
-"""A packed batch: sequences of several kinds in one matrix, each linear layer one product for all.
+"""A packed batch: several kinds of sequences in one matrix, so that a linear layer is one product.
 
 Shapes: B sentences, S source, T target, L = S + T, D model width, N tokens of all segments.
 """
@@ -21,16 +21,16 @@ from tdo_plugin.modules.token_context import TokenContext
 
 @dataclass(eq=False)
 class Segment:
-    """The sources of B sentences, or [source ; target] of each, and what was kept of them."""
+    """The sources of B sentences, or [source ; target] of each, and the outputs kept from them."""
 
-    request: SourceRequest  # what is wanted of the sources
+    request: SourceRequest  # outputs to keep
     mask: SourceMask  # of the sources, (B, S)
     context: TokenContext  # of the tokens, (B, 1) or (B, L)
-    last: int  # the last layer, from 1, from which anything is wanted
-    whole: bool  # whether its output is wanted at all of the source's positions
-    first_symbol: EmbeddedTarget | None = None  # where sources see it and no whole target enters
-    target: EmbeddedTarget | None = None  # what has entered
-    keeps_kv: bool = False  # of the source, for a target that comes later
+    last: int  # the last layer, from 1, with requested outputs
+    whole: bool  # whether that layer's output is needed at all source positions
+    first_symbol: EmbeddedTarget | None = None  # if sources see it and no whole target enters
+    target: EmbeddedTarget | None = None  # the target that has entered
+    keeps_kv: bool = False  # whether to keep the source's keys and values for a later target
     source_kv: list[KeyValue] = field(default_factory=list)
     captured: dict[str, Tensor] = field(default_factory=dict)
 
@@ -39,11 +39,11 @@ class Segment:
         self.length = self._keys_of_source = self.source_length  # until a target enters
         self.tokens = self.context.flat(self.sentences, self.length)
         self._layer_outputs: dict[int, Tensor] = {}
-        self._token_states: dict[int | None, Tensor] = {}  # the target's under None
+        self._token_states: dict[int | None, Tensor] = {}  # key None: the target's
 
     @property
     def state(self) -> SourceState:
-        """What was kept of the sources."""
+        """The outputs kept from the sources."""
         return SourceState(
             self.mask.padding,
             self.source_kv,
@@ -59,7 +59,7 @@ class Segment:
         return self._token_states[None]
 
     def append_target(self, target: EmbeddedTarget) -> None:
-        """Go on as [source ; target], whose queries then find all keys and values in one piece."""
+        """Append the target, whose queries then find all keys and values in one tensor."""
         self.target = target
         if target.visible_target is not None:
             self.mask = replace(self.mask, visible_target=target.visible_target)
@@ -75,7 +75,7 @@ class Segment:
         return source, target
 
     def attend(self, attention: MultiheadAttention, query: Tensor, kv: KeyValue) -> list[Tensor]:
-        """Attention's output before the output projection, (B, L, D) in pieces along L.
+        """The attention's output before the output projection, (B, L, D), in pieces along L.
 
         Queries, keys and values are (B, H, L, E).
         """
@@ -89,9 +89,9 @@ class Segment:
         ]
 
     def last_queries(self, number: int, x: Tensor, kv: KeyValue) -> list[LastQueries]:
-        """What is wanted of layer ``number``, the segment's last, where that is not its whole.
+        """The requested tokens of layer ``number``, the segment's last, if not all are needed.
 
-        The layer has made ``kv`` (B, H, L, E) of its input ``x`` (B, L, D).
+        ``kv`` (B, H, L, E) was computed from the layer's input ``x`` (B, L, D).
         """
         self._keep_kv(kv)
         queries = []
@@ -111,7 +111,7 @@ class Segment:
             self._token_states[tokens.place] = output[:, 0] if tokens.of_source else output
 
     def keep(self, number: int, x: Tensor) -> None:
-        """Keep what is wanted of the whole output (B, L, D) of layer ``number``."""
+        """Keep the requested parts of the whole output (B, L, D) of layer ``number``."""
         if number in self.request.layer_outputs:
             self._layer_outputs[number] = self.split(x)[0]
         for place, positions in self._wanted_tokens(number):
@@ -120,13 +120,13 @@ class Segment:
             self._token_states[None] = self.split(x)[1]
 
     def pass_tokens(self, number: int, part: Callable[..., Tensor]) -> None:
-        """Take the single tokens that were wanted of layer ``number`` through a further part."""
+        """Apply a module to the token states requested from layer ``number``."""
         for place, positions in self._wanted_tokens(number):
             context = self.context.at(self._rows, positions)
             self._token_states[place] = part(self._token_states[place], context)
 
     def capture(self, name: str, compute: Callable[[], Tensor]) -> None:
-        """Keep a tensor from inside a layer, (B * S, ...), computed only if it was asked for."""
+        """Keep a tensor (B * S, ...) from inside a layer; computed only if it was requested."""
         if name in self.request.capture:
             self.captured[name] = compute().unflatten(0, self.mask.padding.shape)
 
@@ -135,7 +135,7 @@ class Segment:
         return torch.arange(self.sentences, device=self.mask.padding.device)
 
     def _wanted_tokens(self, number: int) -> list[tuple[int, Tensor]]:
-        """Places in the request, and positions (B,), of token states that layer ``number`` owes."""
+        """Index in the request, and positions (B,), of the token states from layer ``number``."""
         token_states = enumerate(self.request.token_states)
         return [(place, positions) for place, (layer, positions) in token_states if layer == number]
 
@@ -145,9 +145,9 @@ class Segment:
 
 
 class PackedBatch:
-    """Segments one after the other, ``x`` (N, D), with the ``context`` (N,) of all their tokens.
+    """Concatenated segments: ``x`` (N, D) and the ``context`` (N,) of all their tokens.
 
-    A segment leaves after the last layer that it needs.
+    A segment leaves the batch after the last layer that it needs.
     """
 
     def __init__(self, x: Tensor, segments: Sequence[Segment]) -> None:
@@ -166,9 +166,9 @@ class PackedBatch:
         return [(segment.sentences, segment.length) for segment in self.segments]
 
     def pass_layer(self, layer: Any, number: int) -> None:
-        """Through a :class:`.JointLayer`, the ``number``-th from 1; segments keep what is wanted.
+        """Apply a :class:`.JointLayer`, the ``number``-th from 1; segments keep requested outputs.
 
-        A segment whose last layer it is leaves here, unless it needs the whole output.
+        A segment whose last layer this is leaves the batch, unless it needs the whole output.
         """
         self._let_leave(lambda segment: segment.last < number)
         for segment, x in self._let_leave(lambda s: s.last == number and not s.whole):
@@ -179,13 +179,13 @@ class PackedBatch:
                 segment.keep(number, output)
 
     def enter_target_layers(self, number: int) -> None:
-        """Layers that a target passes begin behind layer ``number``; who needs none, leaves."""
+        """The target enters after layer ``number``; segments that need no more layers leave."""
         self._let_leave(lambda segment: segment.last <= number)
         for segment in self.segments:
             segment.keeps_kv = segment.request.source_kv
 
     def append_targets(self, targets: Mapping[Segment, EmbeddedTarget]) -> None:
-        """Let segments go on as [source ; target]; those that have left already do not."""
+        """Append targets to their segments, except segments that have left the batch."""
         parts = []
         for segment, x in self.views():
             if segment in targets:
@@ -195,9 +195,9 @@ class PackedBatch:
         self._replace(parts)
 
     def attend(self, attention: MultiheadAttention, x: Tensor) -> Tensor:
-        """Attention's output before the output projection, (N, D), of its input ``x`` (N, D).
+        """The attention's output before the output projection, (N, D), for its input ``x`` (N, D).
 
-        It can be made again of the pieces, which attention keeps for the backward pass.
+        Recomputable from its pieces, which attention keeps for the backward pass.
         """
         projected = attention.queries_keys_values(x, self.shapes, self.context)
         pieces = [
@@ -234,7 +234,7 @@ def _context_of(segments: Sequence[Segment]) -> TokenContext:
 
 
 def _first(length: int, kv: KeyValue) -> KeyValue:
-    """The first positions of keys and values (B, H, L, E)."""
+    """Keys and values (B, H, L, E) at the first ``length`` positions."""
     if kv.key.size(2) == length:
         return kv
     return KeyValue(*(part[:, :, :length] for part in kv))
@@ -245,6 +245,6 @@ def _joined(pieces: list[Tensor]) -> Tensor:
 
 
 def _packed(parts: list[Tensor]) -> Tensor:
-    """Tensors (B, L, D) one after the other, (N, D); a single one is not copied."""
+    """Tensors (B, L, D) concatenated to (N, D); a single tensor is not copied."""
     flat = [part.flatten(0, 1) for part in parts]
     return flat[0] if len(flat) == 1 else torch.cat(flat)

@@ -1,4 +1,4 @@
-"""Position embeddings, of positions as :func:`.translation_model.count_positions` counts them."""
+"""Position embeddings; :func:`.translation_model.count_positions` counts the positions."""
 
 import math
 
@@ -7,7 +7,7 @@ from torch import Tensor, nn
 
 
 class TooLongError(ValueError):
-    """A sequence with more positions than the model has learned."""
+    """A sequence is longer than the model's table of learned positions."""
 
     one_line = True
 
@@ -15,7 +15,7 @@ class TooLongError(ValueError):
 class SinusoidalPositions(nn.Module):
     """Sines in the first half of the width, cosines in the second (fairseq's layout).
 
-    Has no parameters and no limit; the table grows when a longer sentence comes.
+    Has no parameters and no maximum length; the table grows for longer sentences.
     """
 
     table: Tensor
@@ -71,11 +71,10 @@ class LearnedPositions(nn.Module):
 
 
 class RotaryPositions(nn.Module):
-    """Queries and keys turned by their position (RoPE; Su et al., 2021, equation 34).
+    """Queries and keys rotated by their positions (RoPE; Su et al., 2021, equation 34).
 
-    Components i and i + E / 2 of each head form a plane, which is turned by position times
-    10000^(-2i / E), so that products of queries and keys depend on differences of positions alone.
-
+    Components i and i + E / 2 of each head form a plane, rotated by position times
+    10000^(-2i / E), so that products of queries and keys depend only on position differences.
     Args:
         head_dim: E, even.
     """
@@ -85,9 +84,10 @@ class RotaryPositions(nn.Module):
         self.head_dim = head_dim
 
     def forward(self, x: Tensor, positions: Tensor) -> Tensor:
-        """Heads one after the other (..., H * E), turned by positions that broadcast to (...).
+        """Concatenated heads (..., H * E), rotated by positions that broadcast to (...).
 
-        Angles are made in single precision at least: in half, positions beyond 256 would be alike.
+        Angles are computed in at least single precision: half cannot tell positions above 256
+        apart.
         """
         wide = torch.promote_types(x.dtype, torch.float32)
         steps = torch.arange(0, self.head_dim, 2, dtype=wide, device=x.device)
@@ -99,7 +99,7 @@ class RotaryPositions(nn.Module):
 
 
 class NoPositions(nn.Module):
-    """Adds nothing: order shows through the causal mask alone, or in rotated queries and keys."""
+    """Adds nothing: order comes from the causal mask alone, or from rotary positions."""
 
     def forward(self, positions: Tensor, longest: int) -> Tensor:
         """Zeros that broadcast to (B, L, D)."""

@@ -1,6 +1,6 @@
-"""Parts of a layer that change source tokens alone; targets pass unchanged.
+"""Parts of a layer that change only source tokens; target tokens pass unchanged.
 
-Shapes: D model width, N tokens of a packed batch, n those of its sources.
+Shapes: D model width, N tokens of a packed batch, n of these in sources.
 """
 
 import torch
@@ -18,7 +18,7 @@ class SourcePart(nn.Module):
 
         Args:
             x: the tokens.
-            context: of them, broadcastable to (...).
+            context: of the tokens, broadcastable to (...).
         """
         raise TypeError(f"{type(self).__name__} does nothing; use a subclass")
 
@@ -38,7 +38,7 @@ class SourcePart(nn.Module):
 
 
 def _source_places(batch: PackedBatch) -> Tensor | None:
-    """Indices (n,) of all source tokens; None where there are no others."""
+    """Indices (n,) of all source tokens; None if all tokens are source tokens."""
     if all(segment.target is None for segment in batch.segments):
         return None
     sizes = [sentences * length for sentences, length in batch.shapes]

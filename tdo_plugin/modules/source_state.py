@@ -1,4 +1,4 @@
-"""What is requested of a source, and what there is of it when it has passed its layers.
+"""What to compute from a source, and the outputs once it has passed its layers.
 
 Shapes: B sentences, R = B * beams rows, S source, D model width, H heads, E head width.
 """
@@ -15,17 +15,17 @@ from tdo_plugin.modules.token_context import NO_CONTEXT, TokenContext
 
 @dataclass(frozen=True)
 class SourceRequest:
-    """A source, and what is wanted of it. It passes no layer that nothing is wanted of.
+    """A source and the outputs to compute from it; layers that no output needs are skipped.
 
     Attributes:
         tokens: (B, S), padded on either side.
-        layer_outputs: layers, from 1, whose outputs are wanted.
-        token_states: layers, from 1, each with the one real position (B,) of each sentence at
-            which its output is wanted; of an encoder's last layer the encoder's output.
+        layer_outputs: layers, from 1, whose outputs to keep.
+        token_states: pairs of a layer, from 1, and one token position (B,) per sentence at which
+            to keep its output; for an encoder's last layer, the encoder's output.
         source_kv: whether a target will read the source.
         context: of the sentences, (B,).
-        capture: names of tensors inside the layers that are wanted, of a source that a target
-            reads (such as "positional" of TPDM); what no layer has under a name is not there.
+        capture: names of tensors inside the layers to keep (such as "positional" of TPDM), for a
+            source that a target reads; names that no layer provides are missing from the state.
     """
 
     tokens: Tensor
@@ -38,19 +38,19 @@ class SourceRequest:
 
 @dataclass(frozen=True)
 class SourceState:
-    """All that a target, a criterion or a probe reads of a source.
+    """Everything that a target, a criterion or a probe reads from a source.
 
     Attributes:
         padding: boolean (B, S), true at padding.
-        source_kv: for each layer that the target passes, keys and values (B, H, S, E); none where
-            a target has read them already, in one pass with the source.
-        layer_outputs: outputs (B, S, D) of the layers that were asked for, by index from 1, before
-            any adaptation or final norm.
-        token_states: such outputs (B, D) at one position of each sentence, in the order of the
-            request; of an encoder's last layer behind its final norm and what follows it there.
-        beams: how many target rows share a sentence.
+        source_kv: for each layer that the target passes, keys and values (B, H, S, E); empty if
+            a target has already read them in the same pass.
+        layer_outputs: requested outputs (B, S, D) by layer, from 1, before any adaptation or final
+            norm.
+        token_states: requested outputs (B, D) at one position of each sentence, in the order of
+            the request; for an encoder's last layer, after the bridge.
+        beams: number of target rows per sentence.
         context: of the sentences, (B,).
-        captured: (B, ...), by the names that were asked for.
+        captured: requested tensors (B, ...) by name.
     """
 
     padding: Tensor
@@ -67,7 +67,7 @@ class SourceState:
         return self.padding.size(0)
 
     def select(self, sentences: Tensor) -> "SourceState":
-        """The state of some sentences, by index (B',)."""
+        """The state of some sentences, given their indices (B',)."""
 
         def chosen(tensor: Tensor) -> Tensor:
             return tensor.index_select(0, sentences)
@@ -85,9 +85,9 @@ class SourceState:
     def reorder(self, rows: Tensor) -> "SourceState":
         """The state for new target rows, given as indices of the present rows (R',).
 
-        Beams of a sentence share its state: while a search only permutes beams inside sentences
-        nothing is copied, and the first call of a search, which repeats every sentence once for
-        each beam, only notes the number of beams.
+        The beams of a sentence share its state: nothing is copied while a search only permutes
+        beams within sentences, and its first call, which repeats every sentence for each beam,
+        only records the number of beams.
         """
         present = self.sentences * self.beams
         if self.beams == 1 and rows.numel() > present and rows.numel() % present == 0:
@@ -109,7 +109,7 @@ class SourceState:
 
 
 class _SelectedKV(Sequence[KeyValue]):
-    """Keys and values of some sentences, each layer's copied when it is read, if ever."""
+    """Keys and values of some sentences; a layer's are copied when it is first read."""
 
     def __init__(self, source_kv: Sequence[KeyValue], sentences: Tensor) -> None:
         self._source_kv: Sequence[KeyValue] = source_kv
@@ -118,7 +118,7 @@ class _SelectedKV(Sequence[KeyValue]):
 
     @classmethod
     def of(cls, source_kv: Sequence[KeyValue], sentences: Tensor) -> "_SelectedKV":
-        """Of keys and values that may be a selection themselves, which nothing keeps then."""
+        """Select from keys and values; a selection of a selection refers to the original."""
         if isinstance(source_kv, cls):
             return cls(source_kv._source_kv, source_kv._sentences.index_select(0, sentences))
         return cls(source_kv, sentences)

@@ -1,4 +1,4 @@
-"""What a specification must fulfil; every rule names the flags that a user can act on."""
+"""The rules that a specification must meet; each message names the flags to change."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from tdo_plugin.modules.declared_options import options_of
 if TYPE_CHECKING:
     from tdo_plugin.modules.spec import ModelSpec
 
-DRAWN = ("standard", "depth-scaled", "depth-scaled-quarter")  # starts, of which one is chosen
+DRAWN = ("standard", "depth-scaled", "depth-scaled-quarter")  # ways to draw; at most one applies
 
 
 def problems(spec: ModelSpec, listed: Mapping[str, Collection[str]]) -> list[str]:
-    """All that is wrong with a specification, a message each.
+    """All problems of a specification, one message each.
 
     Args:
         spec: to be checked.
-        listed: what fields that hold several names may name, by field.
+        listed: allowed names of the fields that hold several names, by field.
     """
     first = [*_choices(spec, listed), *_numbers(spec), *_layers(spec)]
     return first or [*_source_parts(spec), *_starts(spec)]
@@ -31,7 +31,7 @@ def _choices(spec: ModelSpec, listed: Mapping[str, Collection[str]]) -> list[str
         for name, kind in get_type_hints(type(spec)).items()
         if get_origin(kind) is Literal and (value := getattr(spec, name)) not in get_args(kind)
     ] + [
-        f"`{flag(option)}` must be some of {', '.join(allowed)}; it has {name}"
+        f"`{flag(option)}` must be one or more of {', '.join(allowed)}; it has {name}"
         for option, allowed in listed.items()
         for name in getattr(spec, option)
         if name not in allowed
@@ -49,27 +49,27 @@ def _starts(spec: ModelSpec) -> list[str]:
         )
     identities = [name for name in spec.init if name not in DRAWN]
     if not spec.init or len({*spec.init}) < len(spec.init):
-        problems.append(f"`{flag('init')}` must name at least one start, and each once")
+        problems.append(f"`{flag('init')}` must have at least one name, and each name once")
     if "identity-all" in spec.init and len(identities) > 1:
         problems.append(
-            f"`{flag('init')}` must have identity-all alone of the identities: it is all of "
-            f"them; it has {' and '.join(identities)}"
+            f"`{flag('init')}` must not combine identity-all with other identities, which it "
+            f"includes; it has {' and '.join(identities)}"
         )
     if "identity-stage1" in spec.init and spec.entry_layer == 0:
         problems.append(
-            f"`{flag('init')}` must not have identity-stage1 where "
+            f"`{flag('init')}` must not have identity-stage1 if "
             f"`{flag('target_layer')}` is 0: there is no first stage"
         )
     if "identity-adaptation" in spec.init and spec.adaptation_dim == 0:
         problems.append(
-            f"`{flag('init')}` must not have identity-adaptation where "
-            f"`{flag('adaptation_dim')}` is 0: there is no adaptation"
+            f"`{flag('init')}` must not have identity-adaptation if "
+            f"`{flag('adaptation_dim')}` is 0: there is no adaptation module"
         )
     cut = {"identity-all": spec.source_layers, "identity-stage1": spec.entry_layer}
     if any(0 < spec.cut_residual <= cut.get(name, 0) for name in spec.init):
         problems.append(
-            f"`{flag('cut_residual')}` must not be a layer that `{flag('init')}` starts as "
-            f"the identity, which would let nothing pass; it is {spec.cut_residual}"
+            f"`{flag('cut_residual')}` must not be a layer that `{flag('init')}` initialises as "
+            f"the identity: its output would be zero; it is {spec.cut_residual}"
         )
     return problems
 
@@ -99,7 +99,7 @@ def _numbers(spec: ModelSpec) -> list[str]:
         )
     if spec.position_embedding == "none" and spec.positions == "continuous":
         problems.append(
-            f"`{flag('positions')}` must be left out where `{flag('position_embedding')}` is "
+            f"`{flag('positions')}` must not be set if `{flag('position_embedding')}` is "
             "none; it is continuous"
         )
     if spec.position_embedding == "rotary":
@@ -110,13 +110,13 @@ def _numbers(spec: ModelSpec) -> list[str]:
         parts = [option.flag for option in options_of(spec).values() if option.needs == needs]
         if bool(spec.needing(needs)) != (count > 0):
             problems.append(
-                f"`{names}` must name {needs} where one of {', '.join(parts)} is on, and only "
-                f"there does the model count them; they are {count}"
+                f"`{names}` must name {needs} if one of {', '.join(parts)} is on (and the model "
+                f"counts them only then); the count is {count}"
             )
     if spec.zero_shot_neurons != "union" and not spec.neuron_masks:
         problems.append(
-            f"`{flag('zero_shot_neurons')}` must be left out where `{flag('neuron_masks')}` "
-            f"is; it is {spec.zero_shot_neurons}"
+            f"`{flag('zero_shot_neurons')}` must not be set without `{flag('neuron_masks')}`; "
+            f"it is {spec.zero_shot_neurons}"
         )
     if spec.position_embedding == "sinusoidal" and spec.model_dim in (1, 2, 3):
         problems.append(
@@ -131,8 +131,8 @@ def _rotary(spec: ModelSpec) -> list[str]:
     problems = []
     if spec.topology == "encoder-decoder":
         problems.append(
-            f"`{flag('position_embedding')}` must not be rotary where `{flag('topology')}` "
-            "is encoder-decoder: across its cross-attention positions have no common order"
+            f"`{flag('position_embedding')}` must not be rotary if `{flag('topology')}` "
+            "is encoder-decoder: cross-attention has no common order of positions"
         )
     if spec.num_heads > 0 and (spec.model_dim // spec.num_heads) % 2:
         problems.append(
@@ -145,15 +145,15 @@ def _rotary(spec: ModelSpec) -> list[str]:
 def _source_parts(spec: ModelSpec) -> list[str]:
     flag = spec.flag
     problems = [
-        f"`{flag(name)}` must be from 1 to {spec.read_layers}, the layers of this "
-        f"{spec.topology} model whose output of the source is read, or 0 for none; it is "
+        f"`{flag(name)}` must be from 1 to {spec.read_layers}, the source layers of this "
+        f"{spec.topology} model whose output the target reads, or 0 for none; it is "
         f"{getattr(spec, name)}"
         for name in ("cut_residual", "tpdm_layer")
         if not 0 <= getattr(spec, name) <= spec.read_layers
     ]
     if spec.tpdm_gate != "none" and spec.tpdm_layer == 0:
         problems.append(
-            f"`{flag('tpdm_gate')}` must be none where `{flag('tpdm_layer')}` is 0; it is "
+            f"`{flag('tpdm_gate')}` must be none if `{flag('tpdm_layer')}` is 0; it is "
             f"{spec.tpdm_gate}"
         )
     return problems
@@ -165,26 +165,26 @@ def _layers(spec: ModelSpec) -> list[str]:
     if spec.topology == "encoder-decoder":
         required, foreign = foreign, required
     problems = [
-        f"`{flag(name)}` must be left out where `{flag('topology')}` is {spec.topology}; it "
+        f"`{flag(name)}` must not be set if `{flag('topology')}` is {spec.topology}; it "
         f"is {getattr(spec, name)}"
         for name in foreign
         if getattr(spec, name) != 0
     ]
     if spec.topology == "decoder-only" and spec.decoder_attention == "merged":
         problems.append(
-            f"`{flag('decoder_attention')}` must be separate where `{flag('topology')}` is "
-            "decoder-only: its target reads source and target in one softmax, so that there is "
+            f"`{flag('decoder_attention')}` must be separate if `{flag('topology')}` is "
+            "decoder-only: the target attends to source and target in one softmax, so there is "
             "nothing to merge; it is merged"
         )
     if spec.topology == "decoder-only" and spec.target_attention == "cross":
         problems.append(
-            f"`{flag('target_attention')}` must be none or all where `{flag('topology')}` is "
+            f"`{flag('target_attention')}` must be none or all if `{flag('topology')}` is "
             "decoder-only, which has no cross-attention; it is cross"
         )
     if spec.topology == "encoder-decoder" and spec.source_sees_start:
         problems.append(
-            f"`{flag('source_sees_start')}` must be off where `{flag('topology')}` is "
-            "encoder-decoder, whose source passes no layer with the target; it is on"
+            f"`{flag('source_sees_start')}` must be off if `{flag('topology')}` is "
+            "encoder-decoder, where source and target share no layers; it is on"
         )
     if spec.topology == "encoder-decoder":
         return problems + [
@@ -199,17 +199,17 @@ def _layers(spec: ModelSpec) -> list[str]:
         ]
     if not 0 <= spec.target_layer < spec.num_layers:
         problems.append(
-            f"`{flag('target_layer')}` must be from 0 to {spec.num_layers - 1}, one below "
-            f"`{flag('num_layers')}`; it is {spec.target_layer}"
+            f"`{flag('target_layer')}` must be from 0 to {spec.num_layers - 1}, at least 1 less "
+            f"than `{flag('num_layers')}`; it is {spec.target_layer}"
         )
     if spec.target_layer == 0 and spec.adaptation_dim > 0:
         problems.append(
-            f"`{flag('adaptation_dim')}` must be 0 where `{flag('target_layer')}` is 0: no "
+            f"`{flag('adaptation_dim')}` must be 0 if `{flag('target_layer')}` is 0: no "
             f"stage ends before the target enters; it is {spec.adaptation_dim}"
         )
     if spec.target_layer == 0 and spec.lalt != "none":
         problems.append(
-            f"`{flag('lalt')}` must be none where `{flag('target_layer')}` is 0: no stage "
+            f"`{flag('lalt')}` must be none if `{flag('target_layer')}` is 0: no stage "
             f"ends before the target enters; it is {spec.lalt}"
         )
     return problems

@@ -1,4 +1,4 @@
-"""The stack of layers that sources and targets pass (two topologies).
+"""The stack of layers of the source and target streams, in two topologies.
 
 Shapes: B sentences, R = B * beams rows, S source, T target, D model width, N tokens of a packed
 batch.
@@ -21,7 +21,7 @@ from tdo_plugin.modules.token_context import NO_CONTEXT, TokenContext
 
 
 class Parts(nn.Sequential):
-    """Parts one after the other, each given the context of the tokens."""
+    """Modules applied in order, each called with the context of the tokens."""
 
     def forward(self, x: Tensor, context: TokenContext = NO_CONTEXT) -> Tensor:
         """(..., D) to (..., D)."""
@@ -31,9 +31,9 @@ class Parts(nn.Sequential):
 
 
 class NormRows(NamedTuple):
-    """The shared row of language-aware norms that source or target tokens take in joint layers.
+    """The extra row of language-aware norms for source or target tokens in joint layers.
 
-    None: the row of their language.
+    None: the row of the token's language.
     """
 
     source: int | None = None
@@ -41,18 +41,18 @@ class NormRows(NamedTuple):
 
 
 def _with_norm_row(context: TokenContext, row: int | None) -> TokenContext:
-    """A context with one row of language-aware norms for all; None leaves the rows as they are."""
+    """The context with the same norm row for all tokens; None leaves the rows unchanged."""
     if row is None or context.norm is None:
         return context
     return replace(context, norm=torch.full_like(context.norm, row))
 
 
 class Stack(nn.Module):
-    """What both topologies share: the target's way, and the end of the source's stage.
+    """The parts that both topologies share: the target's layers and the end of the source's stage.
 
     Attributes:
-        reads_whole: whether a target reads the output of the source's last layer, and not keys and
-            values alone, which are made of the layer's input.
+        reads_whole: whether the target reads the output of the source's last layer (otherwise only
+            its keys and values, which are made of the layer's input).
     """
 
     norm_rows = NormRows()
@@ -67,7 +67,7 @@ class Stack(nn.Module):
                 transformation).
             output_block: applied to the target after the last layer (adaptation, final norm).
             causal_source: whether source positions see only earlier ones.
-            whole_layers: compute the last layer of which a token state is wanted at all positions.
+            whole_layers: compute the last layer at all positions even if few are requested.
         """
         super().__init__()
         self.bridge = bridge
@@ -77,12 +77,12 @@ class Stack(nn.Module):
 
     @property
     def target_layers(self) -> Sequence[TargetLayer]:
-        """The layers that the target passes, in order."""
+        """The layers of the target, in order."""
         raise TypeError(f"{type(self).__name__} has no layers; use a subclass")
 
     @property
     def source_layers(self) -> int:
-        """How many layers a source can pass."""
+        """The number of layers that a source can pass."""
         raise TypeError(f"{type(self).__name__} has no layers; use a subclass")
 
     def segments(
@@ -94,21 +94,21 @@ class Stack(nn.Module):
         """Segments for a packed batch.
 
         Args:
-            requests: what is wanted of the sources.
-            masks: of each, (B, S).
-            contexts: of the tokens of each, (B, 1) or (B, S).
+            requests: the sources and the outputs to compute.
+            masks: of each source, (B, S).
+            contexts: of the tokens of each source, (B, 1) or (B, S).
 
         Raises:
-            ValueError: nothing is wanted, or what only a source that a target reads has.
+            ValueError: a request is empty, or captures tensors of a source that no target reads.
         """
         return [self._segment(*each) for each in zip(requests, masks, contexts, strict=True)]
 
     def source(self, embedded: Tensor, segments: Sequence[Segment]) -> list[SourceState]:
-        """Sources through the layers, as one packed batch.
+        """Pass sources through the layers as one packed batch.
 
         Args:
-            embedded: (N, D), the sources one after the other.
-            segments: in this order.
+            embedded: (N, D), the sources concatenated.
+            segments: in the same order.
         """
         raise TypeError(f"{type(self).__name__} has no layers; use a subclass")
 
@@ -120,14 +120,14 @@ class Stack(nn.Module):
         context: TokenContext = NO_CONTEXT,
         cache: TargetStore | None = None,
     ) -> Tensor:
-        """The target (R, T, D) through all its layers.
+        """Pass the target (R, T, D) through all its layers.
 
         Args:
             x: (R, T, D).
-            source: of the sentences.
-            mask: of the sentences.
-            context: of the target's tokens, broadcastable to (R, T).
-            cache: the target so far, if it is kept.
+            source: state of the sentences' sources.
+            mask: visibility for the target's queries.
+            context: of the target tokens, broadcastable to (R, T).
+            cache: earlier target positions in incremental decoding.
         """
         context = _with_norm_row(context, self.norm_rows.target)
         ctx = DecoderContext(source.source_kv, mask, context, cache)
@@ -139,30 +139,30 @@ class Stack(nn.Module):
     def both(
         self, embedded: Tensor, segments: Sequence[Segment], target: EmbeddedTarget
     ) -> tuple[list[SourceState], Tensor]:
-        """:meth:`source`, and :meth:`target` of the first source, whole: (B, T, D).
+        """:meth:`source`, together with :meth:`target` for a whole target (B, T, D).
 
         Args:
             embedded: as for :meth:`source`.
             segments: as for :meth:`source`.
-            target: of the first source.
+            target: of the first source's sentences.
         """
         states = self.source(embedded, segments)
         return states, self.target(target.x, states[0], target.mask, target.context)
 
     def readout(self, x: Tensor, context: TokenContext = NO_CONTEXT) -> Tensor:
-        """The source's last state (B, S, D) as the output projection reads a target's.
+        """The source's last states (B, S, D) in the form that the output projection reads.
 
         Args:
-            x: the output of the last layer that sources pass.
+            x: the output of the last source layer.
             context: of the sentences, (B,).
         """
         raise TypeError(f"{type(self).__name__} has no layers; use a subclass")
 
     def _segment(self, request: SourceRequest, mask: SourceMask, context: TokenContext) -> Segment:
         if not (request.layer_outputs or request.token_states or request.source_kv):
-            raise ValueError("something must be wanted of a source")
+            raise ValueError("a source request must name at least one output")
         if request.capture and not request.source_kv:
-            raise ValueError("tensors are captured only of a source that a target reads")
+            raise ValueError("tensors can be captured only from a source that a target reads")
         token_layers = {layer for layer, _ in request.token_states}
         wanted_layers = {*request.layer_outputs, *token_layers}
         last = self.source_layers if request.source_kv else max(wanted_layers)
@@ -172,7 +172,7 @@ class Stack(nn.Module):
 
 
 class DecoderOnlyStack(Stack):
-    """L joint layers; the target enters at layer M (0: decoder-only, else two-stage)."""
+    """L joint layers; the target enters at layer M (0: plain decoder-only; otherwise two-stage)."""
 
     def __init__(
         self,
@@ -206,27 +206,27 @@ class DecoderOnlyStack(Stack):
     def both(
         self, embedded: Tensor, segments: Sequence[Segment], target: EmbeddedTarget
     ) -> tuple[list[SourceState], Tensor]:
-        """As :meth:`Stack.both`; the target passes its layers in the first source's segment."""
+        """As :meth:`Stack.both`; the target is appended to the first source's segment."""
         first = segments[0]
         batch = PackedBatch(embedded, segments)
         self._first_stage(batch)
-        first.keeps_kv = False  # its target reads them now
+        first.keeps_kv = False  # the target reads them in this pass
         target = self._with_norm_row(target)
         self._second_stage(batch, {first: target})
         output: Tensor = self.output_block(first.target_output, target.context)
         return [segment.state for segment in segments], output
 
     def readout(self, x: Tensor, context: TokenContext = NO_CONTEXT) -> Tensor:
-        """As :meth:`Stack.readout`: through what the target passes after the last layer."""
+        """As :meth:`Stack.readout`: applies the output block."""
         features: Tensor = self.output_block(x, context[:, None])
         return features
 
     def _with_norm_row(self, target: EmbeddedTarget) -> EmbeddedTarget:
-        """Each token with its row of language-aware norms."""
+        """The target with the row of language-aware norms of each token."""
         return target._replace(context=_with_norm_row(target.context, self.norm_rows.target))
 
     def _first_stage(self, batch: PackedBatch) -> None:
-        """The layers that sources pass alone, and the bridge."""
+        """The layers of the source alone, and the bridge."""
         for number, layer in enumerate(self.layers[: self.target_layer], start=1):
             batch.pass_layer(layer, number)
         batch.enter_target_layers(self.target_layer)
@@ -236,7 +236,7 @@ class DecoderOnlyStack(Stack):
     def _second_stage(
         self, batch: PackedBatch, targets: Mapping[Segment, EmbeddedTarget] | None = None
     ) -> None:
-        """The layers that targets pass, too; a source without one may have its first symbol."""
+        """The layers of both streams; sources without a target may have its first symbol."""
         entering = {
             segment: self._with_norm_row(segment.first_symbol)
             for segment in batch.segments
@@ -250,7 +250,7 @@ class DecoderOnlyStack(Stack):
 
 
 class EncoderDecoderStack(Stack):
-    """N layers for the source alone, N' with weights of their own for the target."""
+    """N encoder layers, and N' decoder layers with separate weights."""
 
     reads_whole = True
 
@@ -276,9 +276,9 @@ class EncoderDecoderStack(Stack):
         return len(self.encoder_layers)
 
     def source(self, embedded: Tensor, segments: Sequence[Segment]) -> list[SourceState]:
-        """As :meth:`Stack.source`; layer indices count encoder layers, which no target passes.
+        """As :meth:`Stack.source`; layer indices count encoder layers.
 
-        Single tokens of the last one are the encoder's output, as the decoder reads it.
+        Token states of the last layer are the encoder's output, as the decoder reads it.
         """
         batch = PackedBatch(embedded, segments)
         for number, layer in enumerate(self.encoder_layers, start=1):
@@ -289,12 +289,12 @@ class EncoderDecoderStack(Stack):
         return [segment.state for segment in segments]
 
     def readout(self, x: Tensor, context: TokenContext = NO_CONTEXT) -> Tensor:
-        """As :meth:`Stack.readout`: what the decoder reads."""
+        """As :meth:`Stack.readout`: applies the bridge, as for the decoder."""
         features: Tensor = self.bridge(x, context[:, None])
         return features
 
     def _project_kv(self, batch: PackedBatch) -> None:
-        """Keys and values of the final state, for each target layer."""
+        """Keys and values of the encoder's output, for each decoder layer."""
         for segment, x in batch.views():
             if segment.request.source_kv:
                 final = self.bridge(x, segment.context)

@@ -1,4 +1,4 @@
-"""Keys and values between the steps of a search, side by side for all rows of a sentence.
+"""Keys and values between decoding steps, stored side by side for all rows of a sentence.
 
 Shapes: B sentences, K rows (beams) of a sentence, R = B * K, H heads, E head width, S source,
 T new target positions, P target positions so far, L = S + P * K.
@@ -13,15 +13,15 @@ from tdo_plugin.modules.attention import KeyValue
 from tdo_plugin.modules.masks import TargetMask
 from tdo_plugin.modules.target_store import TargetStore
 
-GROWTH = 16  # positions that a full buffer grows by
+GROWTH = 16  # positions added to a full buffer
 
 
 class TargetCache(TargetStore):
-    """One buffer (layers, 2, B, H, L and more, E): the source, then each position's K rows.
+    """One buffer (layers, 2, B, H, L and more, E): the source, then K rows for each position.
 
-    Every row may look at all that its sentence has, through a mask that shows it what its own
-    ancestors wrote. So a search that permutes the rows of a sentence moves no keys and values,
-    and the rows of a sentence are the queries of one attention.
+    A mask lets each row see only what its own ancestors wrote. So a search that permutes the rows
+    of a sentence moves no keys and values, and the rows of a sentence are queries of a single
+    attention.
     """
 
     def __init__(self, num_layers: int, beams: int = 1) -> None:
@@ -32,7 +32,7 @@ class TargetCache(TargetStore):
         self._writer: Tensor | None = None  # (B, K, P): which of K rows wrote a row's positions
 
     def begin(self, mask: TargetMask) -> TargetMask:
-        """As any store's; returns the mask of the sentences.
+        """As :meth:`TargetStore.begin`; returns a mask of the sentences.
 
         Its target part is (B, 1, K * T, P * K), or (B, 1, T, P * K).
         """
@@ -50,7 +50,7 @@ class TargetCache(TargetStore):
     def extend(
         self, layer: int, new: KeyValue, memories: Sequence[KeyValue] | None = None
     ) -> KeyValue:
-        """As any store's; returns (B, H, L, E)."""
+        """As :meth:`TargetStore.extend`; returns (B, H, L, E)."""
         if self._buffer is None and memories is not None:
             self._source = memories[layer].key.size(2)
         buffer = self._room(new.key)[layer]
@@ -78,7 +78,7 @@ class TargetCache(TargetStore):
             self._select(self._buffer, sentences)
 
     def _select(self, buffer: Tensor, sentences: Tensor) -> None:
-        """Keep some sentences; the room behind what is there is not copied."""
+        """Keep some sentences; copies only the filled part of the buffer."""
         filled = self._end(self.length)
         shape = [*buffer.shape]
         shape[2] = len(sentences)
@@ -87,11 +87,11 @@ class TargetCache(TargetStore):
         torch.index_select(buffer[:, :, :, :, :filled], 2, sentences, out=kept)
 
     def _end(self, positions: int) -> int:
-        """The place after so many positions."""
+        """The end of the first ``positions`` positions in the buffer."""
         return self._source + positions * self._beams
 
     def _room(self, like: Tensor) -> Tensor:
-        """The buffer, grown where the announced positions do not fit."""
+        """The buffer, enlarged if the announced positions do not fit."""
         assert self._writer is not None
         if self._buffer is None or self._buffer.size(4) < self._end(self.length):
             _, heads, _, width = like.shape

@@ -1,6 +1,6 @@
-"""What travels with a token through the layers, for the parts that need to know it.
+"""Indices that travel with a token through the layers, for the parts that need them.
 
-Shapes: B sentences, N tokens, (...) those of whatever carries the context.
+Shapes: B sentences, N tokens, (...) any shape.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ from torch import Tensor
 
 @dataclass(frozen=True)
 class TokenContext:
-    """Indices (...) per sentence or per token; a kind is None where no part of the model reads it.
+    """Indices (...) per sentence or per token; a kind is None if no part of the model reads it.
 
     Used like a tensor: an operation on the context applies to each kind of index.
 
     Attributes:
-        norm: row of language-aware norms: the target language, or the shared row.
-        target: target language, from 0, for the other parameters per target language.
-        pair: language pair, for the parameters per pair.
+        norm: row of language-aware norms: the target language's, or the shared row.
+        target: target language, from 0, for other parameters per target language.
+        pair: language pair, for parameters per pair.
         neurons: row of the neuron masks.
-        position: counted as by :func:`.translation_model.count_positions`; of tokens alone.
+        position: as in :func:`.translation_model.count_positions`; per token only.
     """
 
     norm: Tensor | None = None
@@ -35,12 +35,12 @@ class TokenContext:
 
     @classmethod
     def of_targets(cls, targets: Tensor) -> TokenContext:
-        """Where only target languages matter, by index (...) from 0."""
+        """The context if only target languages matter, given their indices (...) from 0."""
         return cls(norm=targets, target=targets)
 
     @classmethod
     def cat(cls, parts: Sequence[TokenContext], dim: int = 0) -> TokenContext:
-        """As ``torch.cat``, of contexts with indices of the same kinds."""
+        """As ``torch.cat``, for contexts with the same kinds of indices."""
         kinds = zip(*(part._kinds for part in parts), strict=True)
         return cls(*(None if kind[0] is None else torch.cat(kind, dim) for kind in kinds))
 
@@ -50,7 +50,7 @@ class TokenContext:
 
     @classmethod
     def side_by_side(cls, parts: Sequence[TokenContext], lengths: Sequence[int]) -> TokenContext:
-        """Of sentences, each (B, 1) or (B, length), one context (B, sum of lengths)."""
+        """Contexts (B, 1) or (B, length) joined along the length: (B, sum of lengths)."""
         pairs = zip(parts, lengths, strict=True)
         return cls.cat([part.expand(-1, length) for part, length in pairs], 1)
 
@@ -58,11 +58,11 @@ class TokenContext:
         return self._each(lambda index: index[places])
 
     def at(self, rows: Tensor, positions: Tensor) -> TokenContext:
-        """At positions of sentences, given as indices (...), of (B, 1) or (B, L)."""
+        """The context (B, 1) or (B, L) at indices (...) of sentences and positions."""
         return self._each(lambda index: index[rows, 0 if index.size(1) == 1 else positions])
 
     def flat(self, sentences: int, length: int) -> TokenContext:
-        """For each token, (B * L,), of (B, 1) or (B, L)."""
+        """The context (B, 1) or (B, L) of each token: (B * L,)."""
         return self._each(lambda index: index.expand(sentences, length).flatten())
 
     def expand(self, *shape: Any) -> TokenContext:

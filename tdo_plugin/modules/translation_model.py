@@ -1,4 +1,4 @@
-"""Embeddings around a stack: tokens in, logits out.
+"""Embeddings and a stack: from tokens to logits.
 
 Shapes: B sentences, R = B * beams rows, S source, T target, D model width, V vocabulary.
 """
@@ -26,23 +26,23 @@ from tdo_plugin.modules.token_context import NO_CONTEXT, TokenContext
 
 
 class TranslationModel(nn.Module):
-    """A model of the family, for any topology.
+    """A translation model, of either topology.
 
-    Source positions never look at target positions, so the source can be computed first and alone
-    (:meth:`encode`), once for each sentence; the target then reads its keys and values layer by
+    Source positions never attend to target positions, so the source can be computed first and
+    alone (:meth:`encode`), once per sentence; the target then reads its keys and values layer by
     layer (:meth:`decode`). This equals one pass over the concatenation [source ; target] with a
-    mask. Where the whole target is known, both pass as one packed batch (:meth:`forward`).
+    mask. If the whole target is known, both pass as one packed batch (:meth:`forward`).
 
-    A source may see the first target symbol (``source_sees_start``), which is always the same: a
-    source that is computed alone then has it behind it where a target would enter.
+    With ``source_sees_start``, sources also attend to the first target symbol, which is always the
+    same: a source that is computed alone has it appended where the target would enter.
 
     Args:
         spec: the numbers.
         stack: the layers.
         embeddings: of tokens, and the output projection.
-        source_positions: vectors for the source's positions.
-        target_positions: vectors for the target's positions; None where both share one table.
-        dropout: on what is embedded.
+        source_positions: embeddings of source positions.
+        target_positions: embeddings of target positions; None if both share a table.
+        dropout: applied to the embedded tokens.
     """
 
     def __init__(
@@ -61,11 +61,11 @@ class TranslationModel(nn.Module):
         self.source_positions = source_positions
         self.target_positions = target_positions
         self.dropout = dropout
-        self.neurons: NeuronMasks | None = None  # masks of neurons, where there are any
-        self.pairs: LanguagePairs | None = None  # of parts for each pair, where there are any
+        self.neurons: NeuronMasks | None = None  # if the model has neuron masks
+        self.pairs: LanguagePairs | None = None  # if the model has parameters per pair
         assert embeddings.source.padding_idx is not None
         self.padding_idx: int = embeddings.source.padding_idx
-        # every target begins with it; fairseq's dictionaries have it behind padding
+        # the first symbol of every target; fairseq's dictionaries have it after padding
         self.eos_idx = self.padding_idx + 1
 
     def encode(
@@ -74,17 +74,17 @@ class TranslationModel(nn.Module):
         layer_outputs: Collection[int] = (),
         context: TokenContext = NO_CONTEXT,
     ) -> SourceState:
-        """The source ``src_tokens`` (B, S), padded on either side, through its layers.
+        """Pass the source ``src_tokens`` (B, S), padded on either side, through its layers.
 
         Args:
             src_tokens: token ids.
-            layer_outputs: layers, from 1, whose outputs are kept in the state.
+            layer_outputs: layers, from 1, whose outputs to keep in the state.
             context: of the sentences, (B,).
         """
         return self.encode_all([SourceRequest(src_tokens, layer_outputs, context=context)])[0]
 
     def encode_all(self, requests: Sequence[SourceRequest]) -> list[SourceState]:
-        """Several sources, as one packed batch in every layer that they pass together."""
+        """Encode several sources, as one packed batch in the layers that they share."""
         paddings = self._paddings(requests)
         positions = [count_positions(padding, self.padding_idx) for padding in paddings]
         padded = self._padded(*paddings)
@@ -97,22 +97,22 @@ class TranslationModel(nn.Module):
     def forward(
         self, requests: Sequence[SourceRequest], prev_output_tokens: Tensor
     ) -> tuple[list[SourceState], Tensor]:
-        """Sources and a whole target, as one packed batch in every layer that they pass together.
+        """Sources and a whole target, as one packed batch in the layers that they share.
 
         Args:
-            requests: sources; the first is the target's.
+            requests: sources; the target belongs to the first.
             prev_output_tokens: token ids (B, T), the shifted target.
 
         Returns:
-            what :meth:`encode_all` gives of each source, but for keys and values of the first,
-            which may have been read already; and features (B, T, D) after the last layer, as of
-            :meth:`decode`.
+            the states of :meth:`encode_all` (keys and values of the first may be missing, since
+            the target has already read them), and features (B, T, D) after the last layer, as
+            from :meth:`decode`.
 
         Raises:
-            ValueError: a target is not to read the first source.
+            ValueError: the first request is not for a source that a target reads.
         """
         if not requests[0].source_kv:
-            raise ValueError("the first source must be one that a target reads")
+            raise ValueError("the first request must have source_kv, for the target to read")
         paddings, padding = self._paddings(requests), prev_output_tokens.eq(self.padding_idx)
         *padded, left = self._padded(*paddings, padding[:, 0])
         source_positions = [count_positions(padding, self.padding_idx) for padding in paddings]
@@ -132,13 +132,13 @@ class TranslationModel(nn.Module):
     def decode(
         self, prev_output_tokens: Tensor, source: SourceState, cache: TargetStore | None = None
     ) -> Tensor:
-        """The target: features (R, T, D) after the last layer.
+        """Decode the target: features (R, T, D) after the last layer.
 
         Args:
-            prev_output_tokens: token ids (R, P), the shifted target; (B, P) where the rows of each
-                sentence are all alike.
+            prev_output_tokens: token ids (R, P), the shifted target; (B, P) if the rows of each
+                sentence are identical.
             source: of B sentences, each shared by ``source.beams`` rows.
-            cache: where the target so far waits; then only what it does not hold yet is computed,
+            cache: earlier target positions; then only later positions are computed,
                 T = P - ``cache.length``.
         """
         if cache is None and source.beams > 1:
@@ -166,17 +166,17 @@ class TranslationModel(nn.Module):
     def cross_entropy(
         self, features: Tensor, target: Tensor, smoothing: float
     ) -> tuple[Tensor, Tensor]:
-        """Label-smoothed loss and likelihood of ``target`` (R, T), summed, without all logits."""
+        """Summed label-smoothed loss and NLL of ``target`` (R, T), without storing all logits."""
         weight = self.embeddings.output_weight
         return linear_cross_entropy(features, weight, target, smoothing, self.padding_idx)
 
     def pack(self) -> None:
-        """Lay the weights out for decoding."""
+        """Convert the weights to the layout for decoding."""
         for part in self._packable():
             part.pack()
 
     def unpack(self) -> None:
-        """Give the room of weights that were laid out for decoding free."""
+        """Free the memory of the decoding layout."""
         for part in self._packable():
             part.unpack()
 
@@ -185,7 +185,7 @@ class TranslationModel(nn.Module):
         return [self.embeddings, *linears]
 
     def new_cache(self, beams: int = 1) -> TargetStore:
-        """An empty cache for incremental decoding with so many rows to a sentence."""
+        """An empty cache for incremental decoding with ``beams`` rows per sentence."""
         layers = self.stack.target_layers
         return layers[0].store(len(layers), beams)
 
@@ -197,12 +197,12 @@ class TranslationModel(nn.Module):
         context: TokenContext,
         source_padding: Tensor,
     ) -> EmbeddedTarget:
-        """A whole target behind its source.
+        """A whole target, to be appended to its source.
 
         Args:
             vectors: of its tokens, (B, T, D).
-            padding: (B, T).
-            mask: of the sentences.
+            padding: of the target, (B, T).
+            mask: visibility for the target's queries.
             context: of the sentences, (B,).
             source_padding: (B, S).
         """
@@ -211,7 +211,7 @@ class TranslationModel(nn.Module):
         return EmbeddedTarget(x, mask, self._token_context(context, positions))
 
     def _add_first_symbols(self, segments: Sequence[Segment]) -> None:
-        """The first target symbol for each source, where sources see it."""
+        """Append the first target symbol to each source, if sources see it."""
         if not self.spec.source_sees_start:
             return
         for segment in segments:
@@ -239,9 +239,9 @@ class TranslationModel(nn.Module):
 
         Args:
             requests: sources.
-            paddings: of each, (B, S).
-            positions: of each, (B, S).
-            padded: whether there is any padding.
+            paddings: of each source, (B, S).
+            positions: of each source, (B, S).
+            padded: for each source, whether there is any padding.
         """
         masks = [
             SourceMask(padding, is_padded, self.stack.causal_source)
@@ -254,23 +254,23 @@ class TranslationModel(nn.Module):
         return self.stack.segments(requests, masks, contexts)
 
     def _padded(self, *paddings: Tensor) -> list[bool]:
-        """Whether there is padding, asked of the device at once.
+        """Whether each mask has any padding, with a single device synchronisation.
 
-        Padding on a target's right is not asked for: it is later than every real query, so that
-        causality hides it.
+        Right padding of a target is not checked: it is later than every token, so that the causal
+        mask hides it.
         """
         padded: list[bool] = torch.stack([padding.any() for padding in paddings]).tolist()
         return padded
 
     def _source_position_vectors(self, positions: Sequence[Tensor]) -> Tensor:
-        """Vectors of the positions (B, S) of sources, one after the other, (N, D)."""
+        """Embeddings of the positions (B, S) of several sources, concatenated to (N, D)."""
         longest = max(counted.size(1) for counted in positions)
         flat = torch.cat([counted.flatten() for counted in positions])
         vectors: Tensor = self.source_positions(flat, longest)
         return vectors
 
     def _target_positions(self, padding: Tensor, source_padding: Tensor) -> tuple[Tensor, int]:
-        """Positions of a target, given its padding (R, P), and their greatest possible number."""
+        """Positions of a target with padding (R, P), and an upper bound of their number."""
         positions, longest = count_positions(padding, self.padding_idx), padding.size(1)
         if self.spec.positions == "continuous":
             rows = len(padding) // len(source_padding)
@@ -280,13 +280,13 @@ class TranslationModel(nn.Module):
         return positions, longest
 
     def _target_position_vectors(self, positions: Tensor, longest: int) -> Tensor:
-        """Positions (R, T) of a target, none above ``longest`` + padding index: (R, T, D)."""
+        """Embeddings (R, T, D) of target positions (R, T) up to ``longest`` + padding index."""
         table = self.source_positions if self.target_positions is None else self.target_positions
         vectors: Tensor = table(positions, longest)
         return vectors
 
     def _token_context(self, context: TokenContext, positions: Tensor) -> TokenContext:
-        """The context of tokens (B, L), given that of their sentences (B,) and their positions."""
+        """The context of tokens (B, L), given their sentences' (B,) and their positions."""
         tokens = context[:, None]
         rotary = self.spec.position_embedding == "rotary"
         return replace(tokens, position=positions) if rotary else tokens
@@ -298,14 +298,14 @@ class TranslationModel(nn.Module):
 
 
 def _flat(requests: Sequence[SourceRequest]) -> Tensor:
-    """The tokens of sources, one after the other, (N,)."""
+    """The tokens of several sources, concatenated to (N,)."""
     return torch.cat([request.tokens.flatten() for request in requests])
 
 
 def count_positions(padding: Tensor, padding_idx: int) -> Tensor:
-    """Positions (B, L) of tokens whose ``padding`` (B, L) is false, as fairseq counts them.
+    """Positions (B, L) as fairseq counts them, given ``padding`` (B, L), true at padding.
 
-    The first token has padding index + 1; padding, wherever it stands, has the padding index.
+    The first token has position padding index + 1; padding on either side has the padding index.
     """
     real = (~padding).long()
     return real.cumsum(1) * real + padding_idx

@@ -1,1 +1,1 @@
-"""Pre-trained encoder-decoders (M2M-100, NLLB) taken over into the models of this package."""
+"""Conversion of pre-trained encoder-decoders (M2M-100, NLLB) to models of this package."""

@@ -1,4 +1,4 @@
-"""From a pre-trained encoder-decoder to a checkpoint of this package."""
+"""Converts a pre-trained encoder-decoder to a checkpoint of this package."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ FROM_THE_BEGINNING = {"epoch": 1, "iterations_in_epoch": 0, "shuffle": True, "ve
 
 @dataclass(frozen=True)
 class Conversion:
-    """The new model, and what became of the original's parameters.
+    """The new model, and the fate of the original's parameters.
 
     Attributes:
         model: in evaluation mode.
-        arguments: its options and its task's.
-        stacks: the layers that each stack took.
-        taken: by the new model's names, the original's.
-        dropped: the original's names.
-        new: the new model's names.
+        arguments: options of the model and its task.
+        stacks: the original's layers in each stack.
+        taken: the original's parameter names, by the new model's names.
+        dropped: names of the original's parameters that are not used.
+        new: names of the new model's parameters that have no original.
     """
 
     model: TdoTransformer
@@ -48,7 +48,7 @@ class Conversion:
 
 
 def convert(original: Original, design: Design) -> Conversion:
-    """The new model with the original's parameters wherever it has their part.
+    """The new model, with the original's parameters wherever it has the same part.
 
     Raises:
         UserError: the design does not fit the original.
@@ -86,7 +86,7 @@ def convert(original: Original, design: Design) -> Conversion:
 def write(
     original: Original, conversion: Conversion, design: Design, folder: Path
 ) -> dict[str, Any]:
-    """Write checkpoint, dictionary, segmentation and record into a folder that is there.
+    """Write checkpoint, dictionary, segmentation and record to an existing folder.
 
     Returns:
         The record.
@@ -106,7 +106,7 @@ def write(
         "cfg": {**_plain(cfg), "model": conversion.arguments, "task": conversion.arguments},
         "model": conversion.model.state_dict(),
         "optimizer_history": [NOTHING_TRAINED],
-        # any choice of its languages may be trained, in any order; the dictionary is fixed
+        # training may use any of its languages in any order; only the dictionary is fixed
         "task_state": {
             f"{side}_dictionary": digest_of(original.symbols) for side in ("source", "target")
         },
@@ -135,7 +135,7 @@ def _pieces(segmentation: bytes) -> list[str]:
 
 
 def record(original: Original, conversion: Conversion, design: Design) -> dict[str, Any]:
-    """All that became of the original, with stable keys; parameters are counted in numbers."""
+    """A record of the conversion, with stable keys; includes numbers of parameters."""
     sizes = original.parameters
     core = conversion.model.core.state_dict()
     return {
@@ -159,7 +159,7 @@ def record(original: Original, conversion: Conversion, design: Design) -> dict[s
 
 
 def _groups(numbers: Mapping[str, int]) -> dict[str, int]:
-    """Numbers of parameters by what they are of: an original's layers, or the new model's parts."""
+    """Numbers of parameters by part of the original or the new model."""
     totals: dict[str, int] = {}
     for name, count in numbers.items():
         first, second, *rest = name.split(".")

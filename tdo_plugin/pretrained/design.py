@@ -1,4 +1,4 @@
-"""What a pre-trained encoder-decoder becomes: an architecture, and the layers that it takes."""
+"""The target of a conversion: an architecture, and the original's layers in each stack."""
 
 import os
 from argparse import Namespace
@@ -13,24 +13,24 @@ from tdo_plugin.pretrained.original import Sizes
 from tdo_plugin.pretrained.parameter_origins import MOST_LAYERS, Layers
 
 ENCODER_DECODER, TWO_STAGE = "tdo_encoder_decoder", "tdo_transformer"
-# the option that names what a stack takes
+# the option for the layers of a stack
 STACKS = {"layers": "--stack", "encoder_layers": "--encoder", "decoder_layers": "--decoder"}
 
 
 @dataclass(frozen=True)
 class Design:
-    """What the original becomes.
+    """The model that the original is converted to.
 
     Attributes:
         arch: `tdo_transformer`, a prefix or causal decoder-only model, or `tdo_encoder_decoder`.
-        half: N: layers of encoder and of decoder, or half of a decoder-only model's; None: as many
-            as the original has.
+        half: N: layers of encoder and of decoder, or half the layers of a decoder-only model;
+            None: as in the original.
         target_layer: M of a two-stage model; None: N.
         adaptation_dim: inner size of its adaptation modules; None: the FFN's.
-        stacks: which layers of the original each stack takes, where not the first ones: `layers`
-            of a decoder-only model, `encoder_layers` and `decoder_layers`.
-        languages: of the original, that the checkpoint's task knows; at least two.
-        seed: of the parameters that are new.
+        stacks: the original's layers for each stack, if not the first ones: `layers` of a
+            decoder-only model, `encoder_layers` and `decoder_layers`.
+        languages: of the original, to be used by the checkpoint's task; at least two.
+        seed: of the new parameters' initialisation.
     """
 
     arch: str
@@ -58,15 +58,15 @@ class Design:
         for option, value in two_stage_only.items():
             if value is not None:
                 raise UserError(
-                    f"`{option}` must be left out with `--to {self.arch}`, which has no two "
+                    f"`{option}` must not be set with `--to {self.arch}`, which does not have two "
                     f"stages; it is {value}"
                 )
 
     def layers(self, sizes: Sizes) -> dict[str, Layers]:
-        """What each stack takes of an original of these sizes.
+        """The original's layers for each stack.
 
         Raises:
-            UserError: the layers are not there, or not so many as the stack has.
+            UserError: layers do not exist, or their number differs from the stack's.
         """
         if self.arch == ENCODER_DECODER:
             by_stack = {
@@ -81,7 +81,7 @@ class Design:
                 )
             by_stack = {"layers": Layers.first("decoder", 2 * half)}
         if foreign := [STACKS[name] for name in self.stacks if name not in by_stack]:
-            raise UserError(f"`{foreign[0]}` must be left out with `--to {self.arch}`; it is given")
+            raise UserError(f"`{foreign[0]}` must not be set with `--to {self.arch}`; it is set")
         for name, usual in by_stack.items():
             chosen = self.stacks.get(name, usual)
             if not chosen.numbers:
@@ -96,7 +96,7 @@ class Design:
         return by_stack
 
     def flags(self, sizes: Sizes, stacks: Mapping[str, Layers]) -> list[str]:
-        """What `fairseq-train` needs to be told of this model, so that its checkpoint fits."""
+        """Options of `fairseq-train` for training the converted checkpoint."""
         common = {
             "--arch": self.arch,
             "--tdo-norm": "pre",
@@ -109,11 +109,11 @@ class Design:
         return [word for pair in flags.items() for word in map(str, pair) if word]
 
     def arguments(self, sizes: Sizes, stacks: Mapping[str, Layers]) -> Namespace:
-        """The options of model and task, as `fairseq-train` would have them."""
+        """The options of model and task, as `fairseq-train` would parse them."""
         from fairseq import options
 
         usual = ("data", "--task", "tdo_translation", "--optimizer", "adam")
-        # where no training can lie that this would seem to go on with
+        # a folder without checkpoints, so that no training seems to be resumed
         words = [*usual, "--save-dir", os.devnull, *self.flags(sizes, stacks)]
         args: Namespace = options.parse_args_and_arch(
             options.get_training_parser(), input_args=words
@@ -123,7 +123,7 @@ class Design:
         return args
 
     def _own_flags(self, sizes: Sizes, stacks: Mapping[str, Layers]) -> dict[str, Any]:
-        """Those of the architecture; a flag without a value has an empty one."""
+        """Options of the architecture; a flag without a value has an empty value."""
         inner = {name: sizes.ffn_dim(layers.side) for name, layers in stacks.items()}
         numbers = {name: len(layers.numbers) for name, layers in stacks.items()}
         if self.arch == ENCODER_DECODER:
@@ -132,7 +132,7 @@ class Design:
                 "--tdo-decoder-layers": numbers["decoder_layers"],
                 "--tdo-stage1-ffn-dim": inner["encoder_layers"],
                 "--tdo-ffn-dim": inner["decoder_layers"],
-                # as it was trained: either side begins with its own tag
+                # as in its training: each side begins with its own tag
                 "--encoder-langtok": "src",
                 "--decoder-langtok": "",
             }

@@ -1,4 +1,4 @@
-"""Reading a checkpoint of fairseq's own, as M2M-100 and NLLB were published."""
+"""Reads fairseq checkpoints in the format in which M2M-100 and NLLB were published."""
 
 import re
 from argparse import Namespace
@@ -22,19 +22,19 @@ from tdo_plugin.pretrained.original import (
     tag,
 )
 
-# what stands behind NLLB's tags, one row for each kind of training data
+# symbols after NLLB's tags, one row for each kind of training data
 DATA_SOURCES = ("<MINED_DATA>", "<MMT_BT_DATA>", "<SMT_BT_DATA>")
 EMBEDDINGS = (
     "encoder.embed_tokens.weight",
     "decoder.embed_tokens.weight",
     "decoder.output_projection.weight",
 )
-# no parameters: signs of versions, positions, and the room of fairseq's fast encoder for copies
+# not parameters: version flags, position buffers, and buffers of fairseq's fast encoder
 LEFT_OUT = re.compile(
     r"(en|de)coder\.(version|embed_positions\.(_float_tensor|weights))|"
     r"encoder\.layers\.\d+\.((in|out)_proj|fc1|fc2)_(weight|bias)"
 )
-# options, and what M2M-100 and NLLB have; older checkpoints lack those that were off
+# options with the values of M2M-100 and NLLB; older checkpoints lack options that were off
 WANTED: dict[str, tuple[Any, ...]] = {
     "encoder_normalize_before": (True,),
     "decoder_normalize_before": (True,),
@@ -53,12 +53,12 @@ def read(path: Path, family: str, dictionary: Path, segmentation: Path) -> Origi
     Args:
         path: of the checkpoint.
         family: `m2m100` or `nllb`.
-        dictionary: fairseq's, with the tags in it (M2M-100's `model_dict.128k.txt`), or without
-            (`data_dict.128k.txt`, NLLB's `dictionary.txt`), where the checkpoint says their order.
+        dictionary: fairseq's, with tags (M2M-100's `model_dict.128k.txt`), or without
+            (`data_dict.128k.txt`, NLLB's `dictionary.txt`) if the checkpoint has their order.
         segmentation: the SentencePiece model.
 
     Raises:
-        UserError: something is missing, or it is another kind of model.
+        UserError: a file is missing, or it is another kind of model.
         CheckpointError: the checkpoint is damaged.
     """
     for option, file in (("--dict", dictionary), ("--spm", segmentation)):
@@ -83,15 +83,15 @@ def _entries(dictionary: Path) -> list[str]:
         symbol, _, count = line.rpartition(" ")
         if not (symbol and count.isdigit()):
             raise UserError(
-                f"`--dict` must be a dictionary of fairseq's, an entry and its count a line; line "
-                f"{number} of {dictionary} is not"
+                f"`--dict` must be a fairseq dictionary, with an entry and its count in each line; "
+                f"line {number} of {dictionary} is different"
             )
         symbols.append(symbol)
     return symbols
 
 
 def _check_pieces(segmentation: Path, symbols: set[str], dictionary: Path) -> None:
-    """Raise UserError where most pieces have no row: text would be read as unknown symbols."""
+    """Raise UserError if most pieces are not in the dictionary, since text would be unknown."""
     model = load_model(segmentation)
     ids = range(model.get_piece_size())
     pieces = [
@@ -102,13 +102,13 @@ def _check_pieces(segmentation: Path, symbols: set[str], dictionary: Path) -> No
     unknown = [piece for piece in pieces if piece not in symbols]
     if 2 * len(unknown) > len(pieces):
         raise UserError(
-            f"`--spm` must cut text into entries of `--dict`; {dictionary} lacks {len(unknown)} of "
-            f"the {len(pieces)} pieces of {segmentation}"
+            f"`--spm` must segment text into entries of `--dict`; {dictionary} lacks "
+            f"{len(unknown)} of the {len(pieces)} pieces of {segmentation}"
         )
 
 
 def _options(state: dict[str, Any]) -> dict[str, Any]:
-    """All options of the training, of the model's and of the task's."""
+    """All options of the training, the model and the task."""
     merged: dict[str, Any] = {}
     cfg = state.get("cfg") or {}
     for part in (state.get("args"), cfg.get("task"), cfg.get("model")):
@@ -120,9 +120,9 @@ def _options(state: dict[str, Any]) -> dict[str, Any]:
 def _parameters(path: Path, stored: Mapping[str, Tensor]) -> dict[str, Tensor]:
     kept = [stored[name] for name in EMBEDDINGS if name in stored]
     if not kept:
-        raise UserError(f"{path} must hold embeddings; it has none")
+        raise UserError(f"{path} must have embeddings; it has none")
     if any(not torch.equal(matrix, kept[0]) for matrix in kept[1:]):
-        raise UserError(f"{path} must have one matrix for source, target and output")
+        raise UserError(f"{path} must have one matrix for source, target and output; it has not")
     parameters = {
         name: value
         for name, value in stored.items()
@@ -132,18 +132,17 @@ def _parameters(path: Path, stored: Mapping[str, Tensor]) -> dict[str, Tensor]:
 
 
 def _sizes(path: Path, options: dict[str, Any], parameters: Mapping[str, Tensor]) -> Sizes:
-    """The architecture: heads from the options, all else from the parameters themselves."""
+    """The architecture: heads from the options, everything else from the parameters."""
     for option, values in WANTED.items():
         if (value := options.get(option)) not in values:
             raise UserError(
-                f"{path} must be a dense M2M-100 or NLLB, whose {option} is {values[0]}; "
-                f"it is {value}"
+                f"{path} must be a dense M2M-100 or NLLB, with {option} {values[0]}; it is {value}"
             )
     heads = [options.get(f"{side}_attention_heads") for side in SIDES]
     if heads[0] is None or heads[0] != heads[1]:
         raise UserError(
-            f"{path} must say how many attention heads it has, as many in encoder and decoder; it "
-            f"says {heads[0]} and {heads[1]}"
+            f"{path} must record the number of attention heads, equal in encoder and decoder; it "
+            f"has {heads[0]} and {heads[1]}"
         )
     layers, inner = {}, {}
     for side in SIDES:
@@ -151,7 +150,7 @@ def _sizes(path: Path, options: dict[str, Any], parameters: Mapping[str, Tensor]
         layers[side] = len(numbers)
         first = parameters.get(f"{side}.layers.0.fc1.weight")
         if first is None or numbers != {str(number) for number in range(len(numbers))}:
-            raise UserError(f"{path} must be a dense M2M-100 or NLLB; its {side} is another")
+            raise UserError(f"{path} must be a dense M2M-100 or NLLB; its {side} is different")
         inner[side] = len(first)
     return Sizes(
         encoder_layers=layers["encoder"],
@@ -167,7 +166,7 @@ def _sizes(path: Path, options: dict[str, Any], parameters: Mapping[str, Tensor]
 def _name_rows(
     symbols: list[str], rows: int, family: str, options: dict[str, Any], dictionary: Path
 ) -> tuple[dict[str, int], list[str]]:
-    """Add what the task adds to its dictionary while it runs; tags by language, and remarks."""
+    """Add the task's symbols to the dictionary; returns tags by language, and remarks."""
     languages = options.get("langs") or ()
     if isinstance(languages, str):
         languages = [language for language in languages.split(",") if language]
@@ -175,8 +174,8 @@ def _name_rows(
     missing = [tag(language) for language in languages if tag(language) not in entries]
     if missing and len(symbols) + len(missing) <= rows:
         remarks.append(
-            f"rows {len(symbols)} to {len(symbols) + len(missing) - 1} are the tags that "
-            f"{dictionary} lacks, in the order of the checkpoint's languages"
+            f"rows {len(symbols)} to {len(symbols) + len(missing) - 1} are the tags missing in "
+            f"{dictionary}, in the order of the checkpoint's languages"
         )
         symbols += missing
     if family == "nllb" and rows - len(symbols) == len(DATA_SOURCES):
@@ -185,7 +184,7 @@ def _name_rows(
     if len(symbols) > rows:
         raise UserError(
             f"`--dict` must have at most {rows - len(SPECIALS)} entries, the checkpoint's rows "
-            f"without the {len(SPECIALS)} special ones; {dictionary} has "
+            f"without the {len(SPECIALS)} special symbols; {dictionary} has "
             f"{len(symbols) - len(SPECIALS)}"
         )
     tags = {
@@ -195,14 +194,14 @@ def _name_rows(
     }
     if not tags:
         raise UserError(
-            "`--dict` must have the languages' tags, such as __en__, where the checkpoint does not "
-            f"say its languages; {dictionary} has none"
+            "`--dict` must have language tags such as __en__ if the checkpoint does not record "
+            f"its languages; {dictionary} has none"
         )
     if added := fill_up(symbols, rows):
-        if len(added) > 16:  # dictionaries are filled up to a multiple of 8
+        if len(added) > 16:  # dictionaries are padded to a multiple of 8
             raise UserError(
-                f"`--dict` must be the checkpoint's own: it leaves {len(added)} of {rows} rows "
-                "without a name"
+                f"`--dict` must be the checkpoint's own dictionary; it leaves {len(added)} of "
+                f"{rows} rows without a name"
             )
-        remarks.append(f"rows {added[0]} to {added[-1]}, which have no name, are fillers")
+        remarks.append(f"rows {added[0]} to {added[-1]}, which have no name, are padding")
     return tags, remarks

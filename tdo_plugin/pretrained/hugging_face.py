@@ -1,4 +1,4 @@
-"""Reading a folder in Hugging Face's format: M2M-100, NLLB, and what shares their classes."""
+"""Reads folders in Hugging Face's format: M2M-100, NLLB, and models of the same classes."""
 
 from __future__ import annotations
 
@@ -17,32 +17,32 @@ from tdo_plugin.pretrained.original import FILLER, Original, Sizes, fill_up, tag
 
 SEGMENTATION = "sentencepiece.bpe.model"
 WEIGHTS = ("model.safetensors", "pytorch_model.bin")
-# names of the one embedding matrix, of which a file has some or all
+# names of the shared embedding matrix; a file has some or all of them
 EMBEDDINGS = (
     "model.shared.weight",
     "model.encoder.embed_tokens.weight",
     "model.decoder.embed_tokens.weight",
     "lm_head.weight",
 )
-# of a configuration: those that make `Sizes`, in its order, and the rows
+# keys of a configuration: the fields of `Sizes` in order, then the number of rows
 NUMBERS = (
     *("encoder_layers", "decoder_layers", "d_model", "encoder_attention_heads"),
     *("encoder_ffn_dim", "decoder_ffn_dim", "max_position_embeddings", "vocab_size"),
 )
-# what the library raises on files that are not what their names say
+# errors that the library raises for invalid files
 UNREADABLE = (OSError, ValueError, TypeError, KeyError, AttributeError, RuntimeError)
 TAGS = {"m2m100": re.compile(r"__(\w+?)__"), "nllb": re.compile(r"([a-z]{3}_[A-Z][a-z]{3})")}
 
 
 def read(folder: Path, family: str) -> Original:
-    """Open the folder; nothing is fetched and nothing in it is run.
+    """Open the folder; nothing is downloaded and no code in it is run.
 
     Args:
         folder: with `config.json`, weights, tokenizer and SentencePiece model.
         family: `m2m100` or `nllb`.
 
     Raises:
-        UserError: something is missing, or it is another kind of model.
+        UserError: a file is missing, or it is another kind of model.
     """
     sizes, rows = _sizes(folder)
     segmentation = _segmentation(folder)
@@ -52,7 +52,7 @@ def read(folder: Path, family: str) -> Original:
 
 
 def _sizes(folder: Path) -> tuple[Sizes, int]:
-    """The architecture, and how many rows the embeddings have."""
+    """The architecture, and the number of rows of the embeddings."""
     from transformers import AutoConfig
 
     _needs(folder, "config.json", SEGMENTATION)
@@ -70,7 +70,7 @@ def _sizes(folder: Path) -> tuple[Sizes, int]:
     for key, value in required.items():
         if (actual := getattr(config, key, None)) != value:
             raise UserError(
-                f"{folder} must be a dense M2M-100 or NLLB, whose {key} is {value}; it is {actual}"
+                f"{folder} must be a dense M2M-100 or NLLB, with {key} {value}; it is {actual}"
             )
     numbers = {name: getattr(config, name) for name in NUMBERS}
     for key, value in numbers.items():
@@ -94,13 +94,13 @@ def _parameters(folder: Path) -> dict[str, Tensor]:
         stored.update(_tensors(path))
     kept = [stored.pop(name) for name in EMBEDDINGS if name in stored]
     if not kept:
-        raise UserError(f"{folder} must hold embeddings; its weights have none")
+        raise UserError(f"{folder} must have embeddings; its weights have none")
     if any(not torch.equal(matrix, kept[0]) for matrix in kept[1:]):
         raise UserError(
             f"{folder} must have one matrix for source, target and output; it has several"
         )
     parameters = {name.removeprefix("model."): value for name, value in stored.items()}
-    # older files have the sinusoids too
+    # older files also contain sinusoidal positions
     positions = re.compile(r"(en|de)coder\.embed_positions\..+|final_logits_bias")
     parameters = {
         name: value for name, value in parameters.items() if not positions.fullmatch(name)
@@ -109,7 +109,7 @@ def _parameters(folder: Path) -> dict[str, Tensor]:
 
 
 def _weights(folder: Path) -> list[Path]:
-    """The files of the parameters: one, or the parts that an index names."""
+    """The weight files: one, or the parts that an index lists."""
     for name in WEIGHTS:
         index = folder / f"{name}.index.json"
         if index.is_file():
@@ -122,14 +122,14 @@ def _weights(folder: Path) -> list[Path]:
             return [folder / part for part in parts]
         if (folder / name).is_file():
             return [folder / name]
-    raise UserError(f"{folder} must hold {' or '.join(WEIGHTS)}; it holds neither")
+    raise UserError(f"{folder} must have {' or '.join(WEIGHTS)}; it has neither")
 
 
 def _tensors(path: Path) -> dict[str, Tensor]:
     if path.suffix == ".bin":
         tensors: Any = safe_load(str(path), map_location="cpu")
         if not isinstance(tensors, dict) or not all(map(torch.is_tensor, tensors.values())):
-            raise UserError(f"{path} must hold parameters by name, and nothing else; it does not")
+            raise UserError(f"{path} must have only parameters by name; it has not")
         return tensors
     from safetensors import SafetensorError
     from safetensors.torch import load_file
@@ -137,45 +137,44 @@ def _tensors(path: Path) -> dict[str, Tensor]:
     try:
         return load_file(path)
     except (SafetensorError, OSError) as error:
-        raise UserError(f"{path} must be whole; {_line(error)}") from None
+        raise UserError(f"{path} must be complete; {_line(error)}") from None
 
 
 def _symbols(folder: Path, family: str, rows: int) -> tuple[list[str], dict[str, int], list[str]]:
-    """The name of each row, tags as fairseq calls them; tags by language; remarks."""
+    """Names of rows, with tags in fairseq's form; tags by language; remarks."""
     tokenizer = _tokenizer(folder, family)
-    # M2M-100's tags are no part of what its tokenizer counts
+    # the tokenizer's length does not include M2M-100's tags
     named = max(len(tokenizer), 1 + max(getattr(tokenizer, "lang_token_to_id", {"": 0}).values()))
     symbols: list[str] = list(tokenizer.convert_ids_to_tokens(range(min(named, rows))))
     tags, remarks = {}, []
     if family == "nllb" and "<mask>" in symbols and not _states_rows(folder):
-        # the library would give it the row behind the pieces, and each tag the next one's
+        # the library would give <mask> the row after the pieces, and shift each tag by one
         symbols.remove("<mask>")
         symbols.append("<mask>")
-        remarks.append("the folder does not say its tags' rows; they are those of NLLB's own")
+        remarks.append("the folder does not record the rows of tags; NLLB's order is used")
     for row, symbol in enumerate(symbols):
         if match := TAGS[family].fullmatch(symbol):
             symbols[row] = tag(match[1])
             tags[match[1]] = row
     if not tags:
         raise UserError(
-            f"`--from` must be the family of {folder}, whose tokenizer has no tags of {family}"
+            f"`--from` must be the family of {folder}; its tokenizer has no tags of {family}"
         )
     if "<mask>" in symbols:
         row = symbols.index("<mask>")
         symbols[row] = FILLER.format(0)
         remarks.append(
-            f"row {row}, which this format calls <mask> and fairseq's own <MINED_DATA>, is now "
-            f"{symbols[row]}"
+            f"row {row}, <mask> in this format and <MINED_DATA> in fairseq's, is now {symbols[row]}"
         )
     if added := fill_up(symbols, rows):
         remarks.append(
-            f"rows {added[0]} to {added[-1]}, which the tokenizer does not name, are fillers"
+            f"rows {added[0]} to {added[-1]}, which the tokenizer does not name, are padding"
         )
     return symbols, tags, remarks
 
 
 def _states_rows(folder: Path) -> bool:
-    """Whether a tokenizer's files say which rows the entries behind its pieces have."""
+    """Whether the tokenizer's files record the rows of entries after its pieces."""
     if any((folder / name).is_file() for name in ("tokenizer.json", "added_tokens.json")):
         return True
     path = folder / "tokenizer_config.json"
@@ -191,13 +190,13 @@ def _tokenizer(folder: Path, family: str) -> Any:
     try:
         return kind.from_pretrained(folder, local_files_only=True)
     except UNREADABLE as error:
-        raise UserError(f"{folder} must hold a tokenizer of {family}: {_line(error)}") from None
+        raise UserError(f"{folder} must have a tokenizer of {family}: {_line(error)}") from None
 
 
 def _needs(folder: Path, *names: str) -> None:
     for name in names:
         if not (folder / name).is_file():
-            raise UserError(f"{folder} must hold {name}; it does not")
+            raise UserError(f"{folder} must have {name}; it does not")
 
 
 def _line(error: Exception) -> str:

@@ -1,4 +1,4 @@
-"""A pre-trained encoder-decoder, in whatever form its files came.
+"""A pre-trained encoder-decoder, independent of its file format.
 
 Shapes: V entries of the dictionary, D model width.
 """
@@ -14,15 +14,15 @@ from torch import Tensor
 
 from tdo_plugin.errors import UserError
 
-SPECIALS = ("<s>", "<pad>", "</s>", "<unk>")  # at the head of every fairseq dictionary
-FILLER = "madeupword{:04d}"  # fairseq's name of a row that stands for nothing
+SPECIALS = ("<s>", "<pad>", "</s>", "<unk>")  # the first entries of every fairseq dictionary
+FILLER = "madeupword{:04d}"  # fairseq's name of padding rows
 SIDES = ("encoder", "decoder")
 PROJECTED = ("q_proj", "k_proj", "v_proj", "out_proj")
 
 
 @dataclass(frozen=True)
 class Sizes:
-    """The architecture, as it is read from a checkpoint."""
+    """The architecture, as read from a checkpoint."""
 
     encoder_layers: int
     decoder_layers: int
@@ -33,15 +33,15 @@ class Sizes:
     max_positions: int
 
     def layers(self, side: str) -> int:
-        """Layers of `encoder` or `decoder`."""
+        """The number of layers of `encoder` or `decoder`."""
         return self.encoder_layers if side == "encoder" else self.decoder_layers
 
     def ffn_dim(self, side: str) -> int:
-        """Inner size of the feed-forward networks of `encoder` or `decoder`."""
+        """The inner FFN size of `encoder` or `decoder`."""
         return self.encoder_ffn_dim if side == "encoder" else self.decoder_ffn_dim
 
     def parameters(self) -> Iterator[tuple[str, tuple[int, ...]]]:
-        """Names and shapes of all parameters but the embeddings."""
+        """Names and shapes of all parameters except the embeddings."""
         width = self.model_dim
         for side in SIDES:
             inner = self.ffn_dim(side)
@@ -70,14 +70,14 @@ class Original:
     """A pre-trained model.
 
     Attributes:
-        path: where it was read from.
+        path: of its files.
         sizes: its architecture.
-        symbols: the rows (V) of its embeddings by name, the four special symbols first.
-        tags: the row of each language's tag, by the language, in the order of the rows.
+        symbols: names of the rows (V) of its embeddings, beginning with the four special symbols.
+        tags: the row of each language's tag, by language, in the order of rows.
         parameters: by fairseq's names, which begin with `encoder.` and `decoder.`; the embeddings
             (V, D) once, as `embeddings`.
-        segmentation: its SentencePiece model, as it is in its file.
-        remarks: what is worth knowing of its rows.
+        segmentation: the content of its SentencePiece model file.
+        remarks: notes on its rows, for the user.
     """
 
     path: Path
@@ -99,8 +99,8 @@ class Original:
                 )
         if strange := [name for name in self.parameters if name not in {"embeddings", *expected}]:
             raise UserError(
-                f"{self.path} must be a dense M2M-100 or NLLB of the size that it says; it has "
-                f"{strange[0]}, too"
+                f"{self.path} must be a dense M2M-100 or NLLB of the size that it records; it also "
+                f"has {strange[0]}"
             )
         rows = len(self.parameters["embeddings"])
         if tuple(self.symbols[: len(SPECIALS)]) != SPECIALS:
@@ -115,27 +115,27 @@ class Original:
             )
         if len({*self.symbols}) < rows:
             twice = Counter(self.symbols).most_common(1)[0][0]
-            raise UserError(f"{self.path} must name each entry once; {twice} is there twice")
+            raise UserError(f"{self.path} must name each entry once; {twice} occurs twice")
 
     def named(self, names: Mapping[str, str]) -> "Original":
-        """The same model with languages by other names; the others keep theirs.
+        """The same model with some languages renamed.
 
         Args:
-            names: what each is to be called, by what the original calls it.
+            names: new names, by the original's names.
 
         Raises:
-            UserError: on a language that it does not know, or a name that is taken.
+            UserError: the model does not have a language, or a name is taken.
         """
         if unknown := [language for language in names if language not in self.tags]:
             raise UserError(
-                f"`--languages` must name languages of {self.path}; it has none called "
+                f"`--languages` must name languages of {self.path}; it has none named "
                 f"{unknown[0]} ({_alike(unknown[0], self.tags)})"
             )
         tags = {names.get(language, language): row for language, row in self.tags.items()}
         if len(tags) < len(self.tags):
             taken = next(new for old, new in names.items() if new != old and new in self.tags)
             raise UserError(
-                f"`--languages` must not give a language the name of another; {taken} is one"
+                f"`--languages` must not rename a language to another's name; {taken} is taken"
             )
         symbols = list(self.symbols)
         for language, row in tags.items():
@@ -144,12 +144,12 @@ class Original:
 
 
 def tag(language: str) -> str:
-    """A language's tag as fairseq's multilingual tasks call it."""
+    """A language's tag in fairseq's multilingual tasks."""
     return f"__{language}__"
 
 
 def fill_up(symbols: list[str], rows: int) -> list[int]:
-    """Name rows behind the last symbol as fairseq does those that stand for nothing.
+    """Append fairseq's names of padding rows up to ``rows`` symbols.
 
     Returns:
         The numbers of these rows.
@@ -163,4 +163,4 @@ def fill_up(symbols: list[str], rows: int) -> list[int]:
 
 def _alike(name: str, tags: Mapping[str, int]) -> str:
     close = get_close_matches(name, tags, cutoff=0.4) or list(tags)[:5]
-    return "its languages are called " + ", ".join(close) + (", ..." if len(tags) > 5 else "")
+    return "its languages are " + ", ".join(close) + (", ..." if len(tags) > 5 else "")

@@ -1,6 +1,6 @@
-"""Which parameter of a pre-trained encoder-decoder each of a model's comes from.
+"""The pre-trained encoder-decoder's parameter for each parameter of a model.
 
-Numbers of layers count from 1, as in the papers.
+Layers are numbered from 1, as in the papers.
 """
 
 import re
@@ -15,8 +15,8 @@ from tdo_plugin.pretrained.original import SIDES, Sizes
 LAYER = re.compile(r"stack\.(?P<stack>\w*layers)\.(?P<number>\d+)\.(?P<part>.+)")
 END = re.compile(r"stack\.(?P<end>bridge|output_block)\.\d+\.(?P<kind>weight|bias)")
 EMBEDDINGS = "embeddings.source.weight"
-MOST_LAYERS = 1000  # so that a wrong range is refused before its numbers are listed
-# of a layer: our name of a part, and fairseq's
+MOST_LAYERS = 1000  # so that a wrong range is refused before it is expanded
+# parts of a layer: this package's name and fairseq's
 PARTS = {
     "attention.query": "self_attn.q_proj",
     "attention.key": "self_attn.k_proj",
@@ -36,11 +36,11 @@ PARTS = {
 
 @dataclass(frozen=True)
 class Layers:
-    """Layers of one side of the original, in the order in which a stack takes them.
+    """Layers of one side of the original, in the order in which a stack uses them.
 
     Attributes:
         side: `encoder` or `decoder`.
-        numbers: from 1; none: the first ones, as many as the stack has.
+        numbers: from 1; empty: the first ones, as many as the stack has.
     """
 
     side: str
@@ -48,10 +48,10 @@ class Layers:
 
     @classmethod
     def parse(cls, text: str, option: str) -> "Layers":
-        """Read `decoder:1-6,8`, or `decoder`.
+        """Parse `decoder:1-6,8`, or `decoder`.
 
         Raises:
-            UserError: it is written otherwise.
+            UserError: the text has another form.
         """
         if text in SIDES:
             return cls(text, ())
@@ -61,7 +61,7 @@ class Layers:
             match = re.fullmatch(r"([1-9]\d*)(?:-([1-9]\d*))?", span.strip(), re.ASCII)
             if match is None or side not in SIDES or int(match[1]) > int(match[2] or match[1]):
                 raise UserError(
-                    f"`{option}` must be encoder or decoder, or layers of either from 1, such as "
+                    f"`{option}` must be encoder or decoder, or layers of either, from 1, such as "
                     f"decoder:1-6,8; it is {text}"
                 )
             last = int(match[2] or match[1])
@@ -79,7 +79,7 @@ class Layers:
         return f"{self.side}:{','.join(map(str, self.numbers))}"
 
     def check(self, sizes: Sizes, count: int, option: str) -> None:
-        """Raise UserError where there are not ``count`` of them, or the original lacks one."""
+        """Raise UserError if there are not ``count`` layers, or the original lacks one."""
         if len(self.numbers) != count:
             raise UserError(
                 f"`{option}` must name {count} layers, as many as the stack has; it names "
@@ -87,22 +87,23 @@ class Layers:
             )
         if max(self.numbers) > sizes.layers(self.side):
             raise UserError(
-                f"`{option}` must name layers up to {sizes.layers(self.side)}, as many as the "
-                f"{self.side} has, or `--layers` be less; it is {self}"
+                f"`{option}` must name layers up to {sizes.layers(self.side)}, the number in the "
+                f"{self.side}, or `--layers` must be less; it is {self}"
             )
 
 
 def origins(
     parameters: Mapping[str, Tensor], stacks: Mapping[str, Layers]
 ) -> dict[str, str | None]:
-    """Where each parameter comes from, by the name of the model's own.
+    """The original's parameter for each parameter, by the model's name.
 
     Args:
         parameters: a model's parameters and buffers.
-        stacks: what each of its stacks takes: `layers`, or `encoder_layers` and `decoder_layers`.
+        stacks: the original's layers in each stack: `layers`, or `encoder_layers` and
+            `decoder_layers`.
 
     Returns:
-        The original's names; None for what is new.
+        The original's names; None for new parameters.
     """
     return {name: _origin(name, stacks) for name in parameters}
 
@@ -116,7 +117,7 @@ def _origin(name: str, stacks: Mapping[str, Layers]) -> str | None:
         number = taken.numbers[int(match["number"])] - 1
         return f"{taken.side}.layers.{number}.{PARTS[part]}.{kind}" if part in PARTS else None
     if match := END.fullmatch(name):
-        # the source leaves an encoder through its last norm; a stack of decoder layers has none
+        # the source leaves an encoder through its last norm; decoder layers have none for it
         if match["end"] == "output_block":
             return f"decoder.layer_norm.{match['kind']}"
         if "encoder_layers" in stacks:

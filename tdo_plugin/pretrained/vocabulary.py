@@ -1,4 +1,4 @@
-"""A pre-trained model with more entries: pieces and tags of new languages behind the old ones.
+"""Adds entries to a pre-trained model: pieces and tags of new languages after the existing ones.
 
 Shapes: V entries of the dictionary, D model width.
 """
@@ -18,22 +18,22 @@ from tdo_plugin.data.joint_model import SegmentationSettings, train_model
 from tdo_plugin.errors import UserError
 from tdo_plugin.pretrained.original import Original, tag
 
-UNIGRAM, BPE = 1, 2  # as SentencePiece's models say what they are
+UNIGRAM, BPE = 1, 2  # model types in SentencePiece's files
 KINDS = {UNIGRAM: "unigram", BPE: "bpe"}
-NORMAL = 1  # the type of a piece
+NORMAL = 1  # the type of an ordinary piece
 NORMALIZATIONS = ("nmt_nfkc", "nfkc", "identity")
 
 
 @dataclass(frozen=True)
 class Extension:
-    """What is added.
+    """The entries to add.
 
     Attributes:
-        languages: that the original does not know.
-        like: one that it knows, whose tag the new ones' start with; None: the mean of all.
-        texts: of the new languages, plain sentences, a line each; none: no new pieces.
-        pieces: of a SentencePiece model of these texts, from which come the new ones.
-        seed: of the draw of sentences, where the texts are large.
+        languages: that the original does not have.
+        like: a language of the original whose tag initialises the new tags; None: the mean of all.
+        texts: plain text of the new languages, a sentence per line; empty: no new pieces.
+        pieces: size of a SentencePiece model of these texts, from which new pieces are taken.
+        seed: for sampling sentences if the texts are large.
     """
 
     languages: Sequence[str]
@@ -44,21 +44,21 @@ class Extension:
 
 
 def extended(original: Original, extension: Extension) -> Original:
-    """The original with tags, then pieces, behind its last row; all rows before stay.
+    """The original with tags, then pieces, after its last row; existing rows are unchanged.
 
-    A new piece's embedding is the mean of those that the old segmentation cuts it into.
+    A new piece's embedding is the mean of the embeddings of its old segmentation.
 
     Raises:
-        UserError: on a language that is known already, or one to be like that is not; on texts that
-            cannot be read or are too few for so many pieces.
+        UserError: a language already exists; the language for initialisation does not; texts are
+            unreadable, or too small for so many pieces.
     """
     if taken := [language for language in extension.languages if language in original.tags]:
-        raise UserError(f"`--new-languages` must be new; {original.path} knows {taken[0]}")
+        raise UserError(f"`--new-languages` must be new; {original.path} already has {taken[0]}")
     if missing := [path for path in extension.texts if not path.is_file()]:
-        raise UserError(f"`--extend-vocabulary` must name files of text; {missing[0]} is none")
+        raise UserError(f"`--extend-vocabulary` must be text files; {missing[0]} is not a file")
     if extension.like is not None and extension.like not in original.tags:
         raise UserError(
-            f"`--like` must be a language of {original.path}; it does not know {extension.like}"
+            f"`--like` must be a language of {original.path}; it does not have {extension.like}"
         )
     table = original.parameters["embeddings"]
     like = [original.tags[extension.like]] if extension.like else [*original.tags.values()]
@@ -74,7 +74,7 @@ def extended(original: Original, extension: Extension) -> Original:
     grown = torch.cat([table, torch.stack(rows)]) if rows else table
     remarks = [
         f"{len(tags)} tags and {len(pieces)} pieces are new, from row {first} on: tags start as "
-        f"{extension.like or 'the mean of all'}, a piece as the mean of those that it was cut into"
+        f"{extension.like or 'the mean of all'}, pieces as the mean of their old segmentation"
     ]
     return replace(
         original,
@@ -87,7 +87,7 @@ def extended(original: Original, extension: Extension) -> Original:
 
 
 def _segmentation(original: Original, extension: Extension) -> tuple[bytes, list[str]]:
-    """The original's SentencePiece model with new pieces at its end, and these pieces."""
+    """The original's SentencePiece model with new pieces appended, and these pieces."""
     proto = _proto(original.segmentation)
     with tempfile.TemporaryDirectory() as folder:
         normalization = proto.normalizer_spec.name
@@ -100,7 +100,7 @@ def _segmentation(original: Original, extension: Extension) -> tuple[bytes, list
         try:
             train_model(extension.texts, Path(folder, "spm"), settings)
         except UserError as error:
-            # it speaks of the option of those who choose a whole vocabulary
+            # the message names the option for the size of a whole vocabulary
             raise UserError(str(error).replace("--vocab-size", "--new-pieces")) from None
         trained = _proto(Path(folder, "spm.model").read_bytes())
     existing = {piece.piece for piece in proto.pieces} | {*original.symbols}
@@ -111,7 +111,7 @@ def _segmentation(original: Original, extension: Extension) -> tuple[bytes, list
             added.append(piece.piece)
             new = proto.pieces.add()
             new.piece = piece.piece
-            # merges of BPE are made in the order of scores: new ones after all old ones
+            # BPE merges in the order of scores: new pieces after all old ones
             merged = proto.trainer_spec.model_type == BPE
             new.score = piece.score + (lowest - 1 if merged else 0)
     proto.trainer_spec.vocab_size = len(proto.pieces)
@@ -127,7 +127,7 @@ def _proto(model: bytes) -> Any:
 
 
 def _rows(original: Original, table: Tensor, pieces: Sequence[str]) -> list[Tensor]:
-    """The new pieces' embeddings (D,) each."""
+    """The new pieces' embeddings, (D,) each."""
     import sentencepiece
 
     model = sentencepiece.SentencePieceProcessor(model_proto=original.segmentation)
@@ -138,7 +138,7 @@ def _rows(original: Original, table: Tensor, pieces: Sequence[str]) -> list[Tens
     for piece in pieces:
         cut = model.encode(piece.replace("▁", " "), out_type=str)
         if not piece.startswith("▁") and cut[:1] == ["▁"]:
-            cut = cut[1:]  # stands before every text
+            cut = cut[1:]  # the word-start mark before every text
         parts = [numbers[part] for part in cut if part in numbers]
         embeddings.append(_mean(table, parts) if parts else anything)
     return embeddings

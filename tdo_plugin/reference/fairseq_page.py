@@ -20,7 +20,7 @@ def fairseq_options() -> str:
         "`fairseq-generate --num-shards N --shard-id K` decodes the batches K, K + N, K + 2 N "
         "and so on of a set.",
         "The table is that of `tdo_plugin/tasks/fairseq_refusals.py`.",
-        table(("options", "of fairseq-", "why"), map(_row, REFUSALS)),
+        table(("options", "fairseq- commands", "why"), map(_row, REFUSALS)),
     )
 
 

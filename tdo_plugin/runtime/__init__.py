@@ -1,1 +1,1 @@
-"""What a run needs around its work: jobs in processes, steps, locks, signals, whole files."""
+"""Infrastructure of runs: jobs in processes, steps, locks, signals, atomic files."""

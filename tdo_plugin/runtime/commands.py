@@ -1,4 +1,4 @@
-"""Commands in processes of their own, which end together."""
+"""Commands in processes of their own, which are ended together."""
 
 from __future__ import annotations
 
@@ -13,27 +13,27 @@ from pathlib import Path
 
 from tdo_plugin.runtime.processes import PARENT
 
-GRACE = 10.0  # seconds from being asked to end to being made to
+GRACE = 10.0  # seconds between SIGTERM and SIGKILL
 
 
 class Stopped(Exception):
-    """No more commands are begun."""
+    """No more commands are started."""
 
 
 class Commands:
-    """Commands that several threads run, and one ends.
+    """Commands that several threads run, and that can be ended together.
 
-    Each is the head of a process group, so that what it has begun ends with it. A `tdo` command is
-    told to end when this process is gone, however that ended.
+    Each leads a process group, so that its child processes end with it. A `tdo` command gets
+    SIGTERM when this process is gone, however it ended.
 
     Args:
-        grace: seconds that each has from being told to end to being made to.
+        grace: seconds between SIGTERM and SIGKILL.
     """
 
     def __init__(self, grace: float = GRACE) -> None:
         self._grace = grace
         self._running: set[subprocess.Popen[bytes]] = set()
-        self._guard = threading.Lock()  # nothing begins while all are told to end
+        self._guard = threading.Lock()  # no command starts while all are being ended
         self._stopped = False
 
     def run(
@@ -44,20 +44,20 @@ class Commands:
         lock: int | None = None,
         text: Path | None = None,
     ) -> int:
-        """Run a command to its end; what it says goes behind what is in the log.
+        """Run a command to its end, and append its output to the log.
 
         Args:
             words: the command.
-            log: file for both of its outputs.
-            environment: variables that it has beside this process'.
-            lock: descriptor that it keeps open as long as it lives, if there is one.
-            text: file for what it prints, if that is not for the log; it goes behind what is there.
+            log: file for standard output and error.
+            environment: variables in addition to this process's.
+            lock: a file descriptor that the command keeps open while it runs, or None.
+            text: file to append standard output to, instead of the log.
 
         Returns:
-            Its exit code; minus the number of the signal that ended it.
+            Its exit code, or the negative number of the signal that ended it.
 
         Raises:
-            Stopped: `stop` was called before.
+            Stopped: `stop` has been called.
         """
         with log.open("ab") as stream, (text or log).open("ab") as printed, self._guard:
             if self._stopped:
@@ -78,7 +78,7 @@ class Commands:
             self._running.discard(process)
 
     def stop(self) -> None:
-        """End all commands, by force where they take too long or this is interrupted."""
+        """End all commands, by SIGKILL if they take too long or this call is interrupted."""
         with self._guard:
             self._stopped = True
             running = list(self._running)
@@ -97,5 +97,5 @@ class Commands:
 
 def _signal(process: subprocess.Popen[bytes], number: int) -> None:
     if process.poll() is None:
-        with suppress(ProcessLookupError):  # it ends just now
+        with suppress(ProcessLookupError):  # it has just ended
             os.killpg(process.pid, number)

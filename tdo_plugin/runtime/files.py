@@ -1,4 +1,4 @@
-"""Files: what is in them by a digest, and files that appear only complete."""
+"""Files: digests, and atomic writing."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tdo_compat.errors import named_when_full
 
 
 def sha256(path: Path) -> str:
-    """The digest of a file's bytes."""
+    """The SHA-256 digest of a file's content."""
     digest = hashlib.sha256()
     with path.open("rb") as stream:
         while block := stream.read(1 << 22):
@@ -24,7 +24,7 @@ def sha256(path: Path) -> str:
 
 
 class _Written(io.FileIO):
-    """A file whose full disk is its own, also where several are written in turn."""
+    """A file whose name is in the error if the disk is full, even if others are written too."""
 
     def __init__(self, path: Path, name: Path) -> None:
         super().__init__(path, "w")
@@ -37,7 +37,7 @@ class _Written(io.FileIO):
 
 @contextlib.contextmanager
 def replaced(path: Path) -> Iterator[Path]:
-    """Where to write a file that gets its name when all is written; else nothing of it is left."""
+    """A path for writing a file that is renamed when complete; on errors nothing is left."""
     partial = path.with_name(path.name + ".partial")
     try:
         with named_when_full(path):
@@ -50,9 +50,9 @@ def replaced(path: Path) -> Iterator[Path]:
 
 @contextlib.contextmanager
 def replaced_folder(path: Path) -> Iterator[Path]:
-    """Where to make a folder that gets its name when it is whole; else nothing of it is left.
+    """A path for making a folder that is renamed when complete; on errors nothing is left.
 
-    What stood there goes when the new one is there, and stays where that cannot be.
+    An existing folder is replaced at the end, and kept if that fails.
 
     Raises:
         OSError: the folder cannot be written.
@@ -76,7 +76,7 @@ def replaced_folder(path: Path) -> Iterator[Path]:
 
 @contextlib.contextmanager
 def complete_file(path: Path) -> Iterator[TextIO]:
-    """A text file for writing that gets its name only when everything is written."""
+    """A text file for writing that is renamed when complete."""
     partial = path.with_name(path.name + ".partial")
     try:
         raw = io.BufferedWriter(_Written(partial, path))
@@ -89,7 +89,7 @@ def complete_file(path: Path) -> Iterator[TextIO]:
 
 
 def write_text(path: Path, lines: Iterable[str]) -> None:
-    """Write lines to a file that appears only complete."""
+    """Write lines to a file atomically."""
     with complete_file(path) as stream:
         for line in lines:
             stream.write(f"{line}\n")

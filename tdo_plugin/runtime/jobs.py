@@ -1,4 +1,4 @@
-"""Jobs in processes of their own, several at a time; see :mod:`~tdo_plugin.runtime.processes`."""
+"""Jobs in processes, several at a time; see :mod:`~tdo_plugin.runtime.processes`."""
 
 from __future__ import annotations
 
@@ -24,31 +24,31 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 Job = Callable[[], Any]
 
-NO_MEMORY = "`--workers` must leave each process its memory; one ended with {}, out of memory?"
+NO_MEMORY = "`--workers` must leave enough memory per process; one ended with {}, out of memory?"
 
 
 def run_jobs(
     jobs: Iterable[tuple[Key, Job]], workers: int
 ) -> Generator[tuple[Key, Any], None, None]:
-    """Run each job in a forked process; yields its key and result as it ends.
+    """Run each job in a forked process; yields its key and result when it ends.
 
-    A process per job gives its memory back with its end, and can be stopped wherever it is. What
-    this process has imported already costs the others nothing. A job may have processes of its own.
+    A process per job frees its memory at its end, and can be stopped at any time. Modules that this
+    process has imported need not be imported again. A job may start processes of its own.
 
     Args:
         jobs: taken one by one, as processes become free.
         workers: processes at a time.
 
     Raises:
-        UserError: a process was ended from outside. Errors of a job are raised as they are; the
-            other jobs are stopped then.
+        UserError: a process was killed. Errors of a job are raised unchanged, after the other jobs
+            are stopped.
     """
     waiting = iter(jobs)
     running: dict[Connection, tuple[Key, BaseProcess]] = {}
     try:
         while True:
             for key, job in islice(waiting, workers - len(running)):
-                with blocked(signal.SIGINT):  # which would leave a process that is not known here
+                with blocked(signal.SIGINT):  # an interrupt now would leave an unknown process
                     connection, process = start(_do, job, method="fork")
                     running[connection] = key, process
             if not running:
@@ -64,25 +64,25 @@ def run_jobs(
 def map_in_order(
     function: Callable[[Item], Result], items: Iterable[Item], workers: int
 ) -> Iterator[Result]:
-    """Yields `function` of each item, in their order, each from a forked process.
+    """Yields `function` of each item, in order, each from a forked process.
 
-    This process does the first item itself, so that what that loads is there for the others; with
-    one worker it does all of them.
+    This process does the first item itself, so that the others inherit what it loads; with one
+    worker it does all of them.
 
     Args:
         function: of one item.
-        items: taken as results are, so that no more than `workers` are under way or wait.
+        items: taken as results are read, so that at most `workers` are pending.
         workers: processes at a time.
 
     Raises:
-        UserError: as `run_jobs` does, and likewise what `function` raises.
+        UserError: as in `run_jobs`; errors of `function` are raised unchanged.
     """
     waiting = iter(items)
     yield from map(function, waiting if workers == 1 else islice(waiting, 1))
     running: deque[tuple[Connection, BaseProcess]] = deque()
     try:
         for item in waiting:
-            # where this process ends early it ends its daemons; for others it would wait
+            # daemons are ended if this process ends early; it would wait for others
             with blocked(signal.SIGINT):
                 running.append(start(_do, partial(function, item), method="fork", daemon=True))
             if len(running) == workers:
@@ -100,17 +100,17 @@ def map_spawned(
     begin: Callable[..., None],
     *args: Any,
 ) -> Iterator[Result]:
-    """Yields `function` of each item, in their order, from spawned processes that do several each.
+    """Yields `function` of each item, in order, from spawned processes that do several each.
 
     Args:
-        function: of one item; known by its module and name.
-        items: each passes between processes, as does what `function` returns.
+        function: of one item; found by its module and name.
+        items: are pickled, as are the results.
         workers: processes.
-        begin: called in each process first, with `args`.
+        begin: called first in each process, with `args`.
 
     Raises:
-        UserError: a process was ended from outside. What `begin` and `function` raise is raised
-            likewise; the processes are ended then.
+        UserError: a process was killed. Errors of `begin` and `function` are raised unchanged,
+            after the processes are ended.
     """
     waiting = deque(enumerate(items))
     processes = [
@@ -123,7 +123,7 @@ def map_spawned(
         if waiting:
             place, item = waiting.popleft()
             busy[connection] = place, process
-            with suppress(ConnectionError):  # has ended, as is found when it is asked
+            with suppress(ConnectionError):  # it has ended, which the next receive reports
                 connection.send(item)
 
     results: dict[int, Result] = {}
@@ -161,7 +161,7 @@ def _serve(
 
 
 def _result(connection: Connection, process: BaseProcess) -> Any:
-    """Of a process that does one job."""
+    """The result of a process that does one job."""
     try:
         value = _received(connection, process)
     finally:
@@ -185,7 +185,7 @@ def _do(connection: Connection, job: Job) -> None:
 
 
 def _answer(job: Job) -> tuple[Exception | None, Any]:
-    """The error or the result of a job; an error of the program is shown here with its lines."""
+    """The error or the result of a job; the traceback of an unexpected error is printed here."""
     try:
         return None, job()
     except Exception as error:

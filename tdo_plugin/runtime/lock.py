@@ -1,4 +1,4 @@
-"""One run at a time writes to a folder."""
+"""A lock on a folder: one run at a time writes to it."""
 
 from __future__ import annotations
 
@@ -11,26 +11,26 @@ from typing import IO
 from tdo_plugin.errors import UserError
 
 LOCK = ".lock"
-PATIENCE = 3  # seconds in which what a killed run has left behind ends
+PATIENCE = 3  # seconds for the remaining processes of a killed run to end
 
 
 @contextmanager
 def alone(out: Path, option: str = "--out", patience: float = PATIENCE) -> Iterator[int]:
-    """No other run writes to the folder meanwhile; it is made where it is missing.
+    """Lock a folder against other runs; it is created if it is missing.
 
-    A process that an earlier run left behind holds the folder until it ends: a forked one, or one
-    that was given the descriptor. What a killed run leaves ends by itself, which is waited for.
+    A process that an earlier run left holds the lock until it ends (if it was forked or got the
+    descriptor). Remaining processes of a killed run end by themselves, which is waited for.
 
     Args:
         out: the folder.
-        option: that names it, for messages.
-        patience: seconds in which another run may still end.
+        option: that sets it, for messages.
+        patience: seconds to wait for another run to end.
 
     Yields:
         The lock's file descriptor.
 
     Raises:
-        UserError: another run does, or it is no folder that can be written to.
+        UserError: another run has the lock, or the folder cannot be written to.
     """
     try:
         out.mkdir(parents=True, exist_ok=True)

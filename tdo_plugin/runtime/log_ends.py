@@ -1,14 +1,14 @@
-"""The ends of logs, which may be long."""
+"""The ends of log files, which may be long."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-END = 1 << 16  # bytes of a log in which what was said last stands
+END = 1 << 16  # bytes at the end of a log that are read
 
 
 def log_end(log: Path) -> str:
-    """The end of a log; empty where there is none."""
+    """The end of a log; empty if the log is missing."""
     try:
         with log.open("rb") as stream:
             stream.seek(max(0, log.stat().st_size - END))
@@ -18,6 +18,6 @@ def log_end(log: Path) -> str:
 
 
 def last_line(log: Path) -> str:
-    """The last line of a log that says anything."""
+    """The last non-empty line of a log."""
     lines = [line.strip() for line in log_end(log).splitlines() if line.strip()]
-    return lines[-1] if lines else "it says nothing"
+    return lines[-1] if lines else "the log is empty"

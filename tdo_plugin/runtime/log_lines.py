@@ -1,4 +1,4 @@
-"""Log lines of libraries, held back where they say nothing to a user."""
+"""Suppresses log lines of libraries that do not help users."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from contextlib import contextmanager
 
 @contextmanager
 def without_log_lines(level: int = logging.INFO) -> Iterator[None]:
-    """Hold back log lines for so long: fairseq greets whoever imports it and tells what it loads.
+    """Suppress log lines inside, such as fairseq's on import and when it loads files.
 
     Args:
-        level: the highest that is held back, unless a higher one is held back already.
+        level: the highest level to suppress, unless a higher one is already suppressed.
     """
     before = logging.root.manager.disable
     logging.disable(max(level, before))

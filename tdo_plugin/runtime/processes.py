@@ -1,7 +1,7 @@
-"""One policy for processes that do a part of this one's work.
+"""A common policy for worker processes.
 
-They leave interrupts from the keyboard to the process that began them, end when that tells them to
-(SIGTERM), and end by themselves soon after it, which may have been killed.
+They ignore keyboard interrupts, which the parent handles, end on SIGTERM, and end by themselves
+soon after their parent, which may have been killed.
 """
 
 from __future__ import annotations
@@ -22,28 +22,28 @@ from tdo_plugin.runtime.signals import ENDING, blocked
 
 Method = Literal["fork", "spawn"]
 
-BEAT = 0.2  # seconds between two looks at whether the parent is there
+BEAT = 0.2  # seconds between checks for the parent
 
 
 def start(
     body: Callable[..., None], *args: Any, method: Method, daemon: bool = False
 ) -> tuple[Connection, BaseProcess]:
-    """Begin a process that runs ``body(connection, *args)``; returns the other end, and it.
+    """Start a process that runs ``body(connection, *args)``; returns the connection and process.
 
     Args:
-        body: what it does.
+        body: the work.
         args: for ``body``.
-        method: a forked process has all that this one has loaded; a spawned one begins anew, as a
-            GPU or threads of a library need it.
-        daemon: whether this process, where it ends by itself, ends it rather than waits for it; a
-            daemon cannot begin others.
+        method: a forked process inherits everything that this one has loaded; a spawned one starts
+            fresh, as GPUs and threads of libraries require.
+        daemon: whether this process, when it exits, ends the process instead of waiting for it; a
+            daemon cannot start processes.
     """
-    context: Any = multiprocessing.get_context(method)  # each has a Process, its base has none
+    context: Any = multiprocessing.get_context(method)  # the base class has no Process
     connection, child_end = context.Pipe()
     process = context.Process(target=_run, args=(child_end, body, args, os.getpid()), daemon=daemon)
-    # a forked process begins with this one's handlers, which must not run in the middle of the fork
+    # a forked process inherits this one's handlers, which must not run during the fork
     handled = ENDING if method == "fork" else ()
-    with blocked(signal.SIGINT, *handled):  # until it answers them by itself
+    with blocked(signal.SIGINT, *handled):  # until the process handles them itself
         process.start()
     child_end.close()
     return connection, process
@@ -57,7 +57,7 @@ def _run(
 
 
 def follow(parent: int) -> None:
-    """Have this process keep to the policy; ``parent`` is the number of the one that began it."""
+    """Apply the policy to this process; ``parent`` is the id of the process that started it."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, ENDING)
@@ -70,32 +70,32 @@ def _end_after(parent: int) -> NoReturn:
     os._exit(1)
 
 
-PARENT = "TDO_PARENT"  # variable: the process that this one is to end with
+PARENT = "TDO_PARENT"  # environment variable: id of the process to end with
 
 
 def end_with_parent() -> None:
-    """Have this process, and what it becomes, told to end (SIGTERM) when its parent is gone.
+    """Have this process, and any program that replaces it, get SIGTERM when its parent is gone.
 
-    Whoever began it asks for that by the variable `PARENT`, which goes no further. The kernel does
-    it, on Linux alone, so that it holds whatever program this process becomes.
+    The parent requests this by the variable `PARENT`, which is not inherited further. It is done by
+    the kernel (Linux only), so it also holds after an exec.
     """
     parent = os.environ.pop(PARENT, None)
     if parent is None or not sys.platform.startswith("linux"):
         return
     ctypes.CDLL(None).prctl(1, signal.SIGTERM)  # PR_SET_PDEATHSIG
-    if os.getppid() != int(parent):  # which has ended already
+    if os.getppid() != int(parent):  # it has already ended
         os.kill(os.getpid(), signal.SIGTERM)
 
 
 def ended_with(process: BaseProcess) -> str:
-    """``signal 9`` or ``exit code 1``, of a process that is ending without having been told to."""
+    """``signal 9`` or ``exit code 1``, for a process that is ending unexpectedly."""
     process.join()
     code = process.exitcode or 0
     return f"signal {-code}" if code < 0 else f"exit code {code}"
 
 
 def stop(processes: Iterable[BaseProcess]) -> None:
-    """End processes, and wait until they have."""
+    """End processes, and wait for them."""
     running = list(processes)
     for process in running:
         process.terminate()

@@ -1,4 +1,4 @@
-"""What made a result: versions, the git commit, the files' hashes."""
+"""Provenance of results: versions, the git commit, hashes of files."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ PACKAGES = ("tdo_plugin", "fairseq", "torch", "sacrebleu", "sentencepiece")
 
 @cache
 def versions() -> dict[str, str]:
-    """Versions of Python and of what results depend on; packages that are missing are left out."""
+    """Versions of Python and of packages that affect results; missing packages are omitted."""
     installed = {"python": platform.python_version()}
     for name in PACKAGES:
         try:
@@ -26,7 +26,7 @@ def versions() -> dict[str, str]:
 
 @cache
 def git_commit() -> str | None:
-    """The commit of this package's checkout, `+` behind it where files differ; None without git."""
+    """The commit of this package's checkout, with `+` if files differ; None without git."""
     root = Path(__file__).resolve().parents[2]
     if not (root / ".git").exists():
         return None
@@ -44,5 +44,5 @@ def git_commit() -> str | None:
 
 
 def made_by(command: str) -> dict[str, Any]:
-    """The record that results carry: the command, versions and the commit."""
+    """The provenance record of results: the command, versions and the commit."""
     return {"command": command, "versions": versions(), "commit": git_commit()}

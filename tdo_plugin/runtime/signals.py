@@ -1,4 +1,4 @@
-"""Signals, where a process has others to look after."""
+"""Signal handling for processes that have to clean up."""
 
 import signal
 import threading
@@ -10,7 +10,7 @@ from tdo_compat.errors import tell
 
 @contextmanager
 def blocked(*signals: signal.Signals) -> Iterator[None]:
-    """Hold signals back; a process begun meanwhile holds its own back until it unblocks them."""
+    """Block signals; a process started meanwhile blocks them until it unblocks them."""
     before = signal.pthread_sigmask(signal.SIG_BLOCK, signals)
     try:
         yield
@@ -18,14 +18,14 @@ def blocked(*signals: signal.Signals) -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-GOES_ON = "the same command goes on from what is whole"
+GOES_ON = "run the same command again to continue"
 
 
-ENDING = (signal.SIGTERM, signal.SIGHUP)  # of Slurm; of a terminal that is closed
+ENDING = (signal.SIGTERM, signal.SIGHUP)  # from Slurm; from a closed terminal
 
 
 class _EndedError(SystemExit):
-    """A signal that ends this process has come.
+    """This process got a signal that ends it.
 
     Args:
         number: of the signal.
@@ -34,21 +34,21 @@ class _EndedError(SystemExit):
     def __init__(self, number: int) -> None:
         super().__init__(128 + number)
         self.name = signal.Signals(number).name
-        self.hint = ""  # of the innermost context that has one
+        self.hint = ""  # of the innermost context with a hint
 
 
 @contextmanager
 def ended_by_signal(what: str = "", hint: str = "") -> Iterator[None]:
-    """SIGTERM or SIGHUP end this process by an exception, so that it can clear up.
+    """Make SIGTERM and SIGHUP raise an exception, so that this process can clean up.
 
-    A signal that is ignored, as under `nohup`, stays so.
+    Ignored signals, as under `nohup`, stay ignored.
 
     Args:
-        what: is ended, for the line that says so; without it an outer context says it.
-        hint: what comes behind that in the line, unless an inner context has one.
+        what: name of what is ended, for a message; without it an outer context prints one.
+        hint: added to the message, unless an inner context has a hint.
     """
     if threading.current_thread() is not threading.main_thread():
-        yield  # whoever has that one answers signals
+        yield  # an outer handler is already installed
         return
 
     def end(number: int, _: object) -> None:

@@ -1,9 +1,9 @@
-"""Steps of a long preparation: each leaves a record, so that a killed run goes on where it was.
+"""Steps of a long preparation, with records, so that a killed run can continue.
 
     ROOT/work/steps/NAME.json   {"digest": ..., "files": {"path below ROOT": bytes}, "facts": {...}}
 
-A record is written last. It counts as long as its digest is that of all that the step depends on,
-and the step's files are there with their sizes.
+A record is written last. It is valid if its digest is that of everything the step depends on, and
+the step's files exist with their recorded sizes.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ class Step:
     Attributes:
         name: of the record.
         depends: everything that the files depend on, as JSON.
-        make: writes the files into the folder given, placed there as they will lie below the root,
-            and returns what the record shall keep.
+        make: writes files to the folder it is called with, at their paths relative to the root,
+            and returns facts for the record.
     """
 
     name: str
@@ -45,14 +45,14 @@ class Step:
     make: Callable[[Path], Facts]
 
     def digest(self) -> str:
-        """A short name of all that the step depends on."""
+        """A digest of everything that the step depends on."""
         text = json.dumps(self.depends, sort_keys=True, ensure_ascii=False)
         return hashlib.sha256(text.encode()).hexdigest()
 
 
 @dataclass(frozen=True)
 class Record:
-    """What a step left: the digest of all that it depended on, its files' sizes, what it found."""
+    """The record of a step: digest of its dependencies, sizes of its files, and facts."""
 
     digest: str
     files: dict[str, int]
@@ -60,7 +60,7 @@ class Record:
 
 
 def read_record(path: Path) -> Record | None:
-    """A step's record; None where there is none, or none that is whole."""
+    """A step's record; None if it is missing or incomplete."""
     try:
         record: Record = typed(read_json(path), Record, "it")
         return record
@@ -69,9 +69,9 @@ def read_record(path: Path) -> Record | None:
 
 
 def described(value: object) -> str:
-    """Like `repr`, but for fields of data classes that have their defaults, which are left out.
+    """Like `repr`, but omits fields of dataclasses that have their defaults.
 
-    So a field that comes later does not make what was made before another thing.
+    So adding a field does not invalidate earlier records.
     """
     if is_dataclass(value) and not isinstance(value, type):
         values = ((field, getattr(value, field.name)) for field in fields(value))
@@ -85,7 +85,7 @@ def described(value: object) -> str:
 
 
 class Steps:
-    """The steps of one folder; a context, since it has a scratch folder inside.
+    """The steps of a folder; a context manager, since it creates a scratch folder.
 
     Files appear in the folder only when their step has written all of them.
     """
@@ -105,7 +105,7 @@ class Steps:
     def __enter__(self) -> Steps:
         self._records.mkdir(parents=True, exist_ok=True)
         prefix = f"{self._records.name}-scratch-"
-        for left in self._records.parent.glob(f"{prefix}*"):  # of a run that was killed
+        for left in self._records.parent.glob(f"{prefix}*"):  # from a killed run
             shutil.rmtree(left, ignore_errors=True)
         self._scratch = tempfile.TemporaryDirectory(prefix=prefix, dir=self._records.parent)
         return self
@@ -120,18 +120,18 @@ class Steps:
         self._scratch.cleanup()
 
     def forget(self, *names: str) -> None:
-        """Remove all records but the named ones; the files stay."""
+        """Remove all records except the named ones; files stay."""
         for path in self._records.glob("*.json"):
             if path.stem not in names:
                 path.unlink()
 
     def files(self) -> set[str]:
-        """All files that records name, as paths below the root."""
+        """All files in the records, as paths relative to the root."""
         records = filter(None, map(read_record, self._records.glob("*.json")))
         return {name for record in records for name in record.files}
 
     def facts(self, step: Step) -> Facts | None:
-        """What a step's record has; None where the step is to be done."""
+        """The facts in a step's record; None if the step must be run."""
         record = read_record(self._path(step))
         if record is None or record.digest != step.digest():
             return None
@@ -147,12 +147,12 @@ class Steps:
         begun: Callable[[Step], object] = lambda step: None,
         ended: Callable[[Step], object] = lambda step: None,
     ) -> dict[str, Facts]:
-        """Do what is not done yet, each step in a process of its own; see `run_jobs`.
+        """Run the steps that are not done yet, each in a process of its own; see `run_jobs`.
 
         Args:
-            steps: none needs what another one makes.
-            begun: called with each step that is to be done, when it begins.
-            ended: called with it when its record is written.
+            steps: independent of each other.
+            begun: called with each step that is run, at its start.
+            ended: called with the step when its record is written.
 
         Returns:
             The facts of every step by its name.
@@ -178,13 +178,13 @@ class Steps:
         return facts
 
     def _make(self, step: Step, folder: Path) -> Facts:
-        """In a process of its own; a file that does not say its name is named by its step."""
+        """In a process of its own; an error for a full disk names the step if no file."""
         with named_when_full(self.root / step.name):
             return step.make(folder)
 
     def _finish(self, step: Step, facts: Facts) -> None:
         folder = self._folder(step)
-        # what an earlier run recorded must not hold for a mixture of its files and these
+        # an earlier record must not be valid for a mixture of old and new files
         self._path(step).unlink(missing_ok=True)
         files = {}
         for path in sorted(folder.rglob("*")):

@@ -1,4 +1,4 @@
-"""What a batch is: fairseq tasks."""
+"""The fairseq tasks: data loading, batches, validation and checkpoint state."""
 
 from tdo_plugin.tasks import tdo_robt as _tdo_robt
 from tdo_plugin.tasks import tdo_translation as _tdo_translation

@@ -1,8 +1,8 @@
-"""A command line that begins with a checkpoint: what it leaves out is taken from there.
+"""Takes options that a command line leaves out from the checkpoint that it names.
 
-fairseq asks for the options of a task anew whenever a checkpoint is used, and takes what is not
-said for its usual value. Here all that text passes through on its way into a model is as it was in
-the model's training: :func:`complete` sees each command line of fairseq's right after it was read.
+When a checkpoint is used, fairseq reads the options of its task from the command line and uses
+defaults for the rest. Here everything that affects how text becomes model input is as in the
+model's training: :func:`complete` runs on each fairseq command line right after it is parsed.
 """
 
 from __future__ import annotations
@@ -39,32 +39,31 @@ from tdo_plugin.text_settings import (
 )
 
 LIMITS = ("max_source_positions", "max_target_positions")
-USUAL_RESTORE = "checkpoint_last.pt"  # which fairseq looks for in --save-dir
-LEAVE_OUT = " (what is left out is taken from the checkpoint)"
-MASKED = "mono_dae"  # extra data of fairseq's for which the dictionary gets a symbol
+USUAL_RESTORE = "checkpoint_last.pt"  # fairseq's default, in --save-dir
+LEAVE_OUT = " (options that are left out are taken from the checkpoint)"
+MASKED = "mono_dae"  # a data category of fairseq's for which the dictionary gets a mask symbol
 
 
 def complete(args: Namespace, parser: ArgumentParser, words: Sequence[str] | None) -> None:
-    """Take what a command line does not say of its text from the checkpoint that it names.
+    """Take options about text that a command line leaves out from the checkpoint that it names.
 
-    That is the checkpoint of ``--path`` in generation and validation, and in training the one that
-    it begins with. Nothing is taken where neither the command's task nor the checkpoint's is one
-    of this package.
+    For generation and validation this is the checkpoint of ``--path``, for training the one that
+    it starts from. Nothing is taken if neither the command's task nor the checkpoint's is from
+    this package.
 
     Args:
-        args: the options that were read; they are changed.
-        parser: what read them.
-        words: of the command line; None for those of the process.
+        args: the parsed options; changed in place.
+        parser: of the command.
+        words: of the command line; None: those of the process.
 
     Raises:
-        UserError: what is said differs from the checkpoint, or checkpoints of an ensemble from one
-            another.
+        UserError: an option differs from the checkpoint, or the checkpoints of an ensemble differ.
     """
     if not hasattr(args, "lang_tok_style"):
         return
     named = _checkpoints(args)
     whole = getattr(args, "checkpoint_shard_count", 1) == 1
-    if words is None and whole and not _trains(args):  # a command begins
+    if words is None and whole and not _trains(args):  # the start of a command
         _check_there(named)
     paths = [path for path in named if path.is_file()]
     if not paths:
@@ -84,13 +83,13 @@ def complete(args: Namespace, parser: ArgumentParser, words: Sequence[str] | Non
 
 
 def _checkpoints(args: Namespace) -> list[Path]:
-    """What the command will load, as fairseq finds it; some may not be there."""
+    """The checkpoints that the command will load, as fairseq finds them; some may be missing."""
     suffix = getattr(args, "checkpoint_suffix", None) or ""
     if not _trains(args):
         names = utils.split_paths(args.path or "")
         return [Path(name.replace(".pt", f"{suffix}.pt")) for name in names if name]
     restored = getattr(args, "restore_file", None)
-    if restored is None:  # no command that loads anything
+    if restored is None:  # the command loads no checkpoint
         return []
     if restored != USUAL_RESTORE:
         return [Path(restored.replace(".pt", f"{suffix}.pt"))]
@@ -102,7 +101,7 @@ def _checkpoints(args: Namespace) -> list[Path]:
 def _check_there(paths: Sequence[Path]) -> None:
     for path in paths:
         if not path.is_file():
-            what = "a folder" if path.is_dir() else "not there"
+            what = "a folder" if path.is_dir() else "missing"
             raise UserError(f"`--path` must be a checkpoint; {shown(str(path))} is {what}")
 
 
@@ -111,7 +110,7 @@ def _trains(args: Namespace) -> bool:
 
 
 def _read(path: Path) -> State:
-    """A checkpoint, its tensors left in the file."""
+    """A checkpoint whose tensors stay memory-mapped."""
     mapped = zipfile.is_zipfile(path) or None
     return with_form(safe_load(str(path), map_location="cpu", mmap=mapped), path)
 
@@ -121,10 +120,10 @@ def _ours(task: Any) -> bool:
 
 
 def _given(args: Namespace, parser: ArgumentParser, words: Sequence[str] | None) -> set[str]:
-    """The options that the command line says.
+    """The options set on the command line.
 
-    argparse puts a default only where nothing stands: read once more, over None everywhere, what
-    is not said stays None.
+    argparse fills in defaults only for missing attributes: parsed once more with every attribute
+    preset to None, options that are not set stay None.
     """
     blank = Namespace(**dict.fromkeys(vars(args)))
     read, _ = parser.parse_known_args(words, blank)
@@ -137,31 +136,30 @@ def _take_settings(args: Namespace, explicit: set[str], state: State) -> None:
         explicit = {*explicit, *SIDES}
     requested = {name: command_settings[name] for name in command_settings if name in explicit}
     if _trains(args) and is_converted(state):
-        stored = {**stored, **requested}  # a converted model is trained for other tags, too
+        stored = {**stored, **requested}  # a converted model may be trained with other tags
     check_settings(requested, stored, LEAVE_OUT)
     apply(stored, args)
     options = task_options(state)
-    for share in (f"source_noise_{name}" for name in SHARES):  # free, but not without the noise
+    for share in (f"source_noise_{name}" for name in SHARES):  # free, unless there is no noise
         if "source_noise" not in explicit and share not in explicit and hasattr(options, share):
             setattr(args, share, getattr(options, share))
     masked = MASKED in (getattr(options, "extra_data", None) or {})
     if masked and not args.extra_data and not _trains(args):
-        args.extra_data = {MASKED: ""}  # which is not read: the symbol alone is wanted
+        args.extra_data = {MASKED: ""}  # no data are read: only the symbol is needed
 
 
 def _take_limits(args: Namespace, explicit: set[str], state: State) -> None:
-    """Most positions of source and target, which are a table's size where they are learned.
+    """Maximum source and target positions, which set the table size of learned positions.
 
-    Other positions are computed, and a training may have others than the one before it. Decoding
-    may have fewer, to cut longer sentences or to leave them out, but no more, unless the model is
-    told of them as well.
+    Computed positions may have another maximum in a later training. Decoding may use a lower
+    maximum, to cut or skip longer sentences, but a higher one only if the model's is also raised.
     """
     options = task_options(state)
     learned = getattr(options, "tdo_position_embedding", None) == "learned"
     overrides = _overrides(args)
     for name in LIMITS:
         limit = overrides.get(name, getattr(options, name, None))
-        if not isinstance(limit, int):  # an older checkpoint lacks it
+        if not isinstance(limit, int):  # missing in older checkpoints
             continue
         value = getattr(args, name)
         option = f"--{name.replace('_', '-')}"
@@ -169,25 +167,25 @@ def _take_limits(args: Namespace, explicit: set[str], state: State) -> None:
             setattr(args, name, limit)
         elif _trains(args) and learned and value != limit:
             raise UserError(
-                f"`{option}` must be the checkpoint's, {shown(limit)}, whose positions are "
+                f"`{option}` must be the checkpoint's {shown(limit)}, since its positions are "
                 f"learned; it is {value}"
             )
         elif not _trains(args) and value > limit:
             more = "" if learned else f" (`--model-overrides \"{{'{name}': {value}}}\"` raises it)"
             raise UserError(
-                f"`{option}` must be at most the checkpoint's, {shown(limit)}; it is {value}{more}"
+                f"`{option}` must be at most the checkpoint's {shown(limit)}; it is {value}{more}"
             )
 
 
 def _overrides(args: Namespace) -> dict[str, Any]:
-    """What ``--model-overrides`` changes in the model; what is none fairseq says itself."""
+    """The changes of ``--model-overrides``; fairseq itself reports invalid text."""
     with contextlib.suppress(ValueError, TypeError):
         return dict(literal(getattr(args, "model_overrides", "{}")))
     return {}
 
 
 def _take_languages(args: Namespace, explicit: set[str], state: State) -> None:
-    """Languages fix the tags; directions are free, and a training has to say its own."""
+    """Languages determine the tags and must match; directions are free, and set in training."""
     languages = fixed_languages(state)
     if "langs" in explicit and languages is not None and args.langs != languages:
         raise UserError(

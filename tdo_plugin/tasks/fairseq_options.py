@@ -1,7 +1,7 @@
-"""A look at the command lines of fairseq's four commands, before anything begins.
+"""Checks the command lines of fairseq's four commands before they start.
 
-fairseq gives its commands all options of all that it can do. Refused are those that it cannot
-honour here (:mod:`.fairseq_refusals`), numbers out of range, and what does not go together.
+fairseq gives its commands the options of everything it can do. Refused are options that have no
+effect here (:mod:`.fairseq_refusals`), numbers out of range, and invalid combinations.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from tdo_compat.settings import SettingError, literal
 from tdo_plugin.errors import UserError
 from tdo_plugin.tasks.fairseq_refusals import DECODING, on_cpu, refusals
 
-# back-ends of data parallel training that were run
+# back-ends of data parallel training that have been tested
 BACKENDS = ("c10d", "pytorch_ddp", "legacy_ddp", "no_c10d")
-# the least that numbers may be
+# minimum values
 LEAST = {
     **dict.fromkeys(["beam", "nbest", "max_tokens", "batch_size", "max_tokens_valid"], 1),
     **dict.fromkeys(["batch_size_valid", "log_interval", "required_batch_size_multiple"], 1),
@@ -25,12 +25,12 @@ LEAST = {
     **dict.fromkeys(["max_epoch", "validate_after_updates", "empty_cache_freq", "curriculum"], 0),
 }
 LARGEST = 2**63 - 1
-LARGEST_SEED = 2**32 - 1  # numpy's
+LARGEST_SEED = 2**32 - 1  # numpy's limit
 POSITIVE = ("temperature",)
 
 
 def command_of(parser: ArgumentParser) -> str:
-    """Which of fairseq's four commands a parser is of, by the options that it alone has."""
+    """The fairseq command that a parser belongs to, by options that only this command has."""
     options = {action.dest for action in parser._actions}
     for command, option in (
         ("interactive", "input"),
@@ -43,15 +43,15 @@ def command_of(parser: ArgumentParser) -> str:
 
 
 def check_command_line(parser: ArgumentParser, args: Namespace, words: Sequence[str]) -> None:
-    """Refuse what would be ignored, or end in a traceback.
+    """Refuse options that would be ignored, or cause a traceback.
 
     Args:
         parser: of one of fairseq's four commands, with all options.
-        args: what it has read.
-        words: the command line. What is given there and is not the default counts.
+        args: the parsed options.
+        words: the command line; only options that it sets to other than defaults are checked.
 
     Raises:
-        UserError: all that is wrong, each with its reason.
+        UserError: lists all problems, each with its reason.
     """
     command = command_of(parser)
     actions = {action.dest: action for action in _given(parser, words)}
@@ -82,13 +82,13 @@ def _refused(command: str, actions: dict[str, Action], args: Namespace) -> Itera
             if row.applies is None or row.applies(args):
                 when = f" {row.when}" if row.when else ""
                 yield (
-                    f"{flag_of(action)} must be left out{when}: {row.reason}; "
+                    f"{flag_of(action)} must not be set{when}: {row.reason}; "
                     f"it is {'on' if value is True else value}"
                 )
 
 
 def flag_of(action: Action) -> str:
-    """An option as messages name it."""
+    """The name of an option for messages."""
     return f"`{next(name for name in action.option_strings if name.startswith('--'))}`"
 
 
@@ -111,26 +111,26 @@ def _numbers(actions: dict[str, Action], args: Namespace) -> Iterator[str]:
 
 
 def _together(command: str, args: Namespace) -> Iterator[str]:
-    """What fairseq asserts, or leaves to whoever reads the settings."""
+    """Invalid combinations that fairseq asserts, or ignores."""
     precisions = [f"`--{name}`" for name in ("fp16", "bf16", "amp") if getattr(args, name, False)]
     if len(precisions) > 1:
-        yield f"one precision must be chosen; {' and '.join(precisions)} are several"
+        yield f"only one precision must be chosen; {' and '.join(precisions)} are set"
     backend = getattr(args, "ddp_backend", BACKENDS[0])
     if command == "train" and backend not in BACKENDS:
         yield (
-            f"`--ddp-backend` must be one of {', '.join(BACKENDS)}, since workers share the data "
-            f"alone (data parallel); it is {backend}"
+            f"`--ddp-backend` must be one of {', '.join(BACKENDS)}, since training is data "
+            f"parallel only; it is {backend}"
         )
     several = getattr(args, "distributed_world_size", 1) > 1
     if command == "train" and several and on_cpu(args) and backend in ("c10d", "pytorch_ddp"):
         yield (
-            "`--ddp-backend` must be legacy_ddp with `--cpu`, where workers talk through gloo; it "
-            f"is {backend}"
+            "`--ddp-backend` must be legacy_ddp with `--cpu`, where workers communicate through "
+            f"gloo; it is {backend}"
         )
     if command != "train":
         yield from _model_overrides(args)
     if command == "validate" and not (args.max_tokens or args.batch_size):
-        yield "`--max-tokens` or `--batch-size` must be given; neither is"
+        yield "`--max-tokens` or `--batch-size` must be set; neither is"
     if command in DECODING:
         yield from _search(args)
     if command == "generate":
@@ -149,23 +149,21 @@ def _model_overrides(args: Namespace) -> Iterator[str]:
     except SettingError:
         right = False
     if not right:
-        yield (
-            f"`--model-overrides` must be a dict of Python, such as {{'dropout': 0}}; it is {text}"
-        )
+        yield (f"`--model-overrides` must be a Python dict such as {{'dropout': 0}}; it is {text}")
 
 
 def _search(args: Namespace) -> Iterator[str]:
     if args.free_tag and args.score_reference:
-        yield "`--free-tag` must be left out with `--score-reference`, which searches for nothing"
+        yield "`--free-tag` must not be set with `--score-reference`, which does not search"
     if args.nbest > args.beam:
-        yield f"`--nbest` must be at most `--beam`, {args.beam}; it is {args.nbest}"
+        yield f"`--nbest` must be at most `--beam` ({args.beam}); it is {args.nbest}"
     elif args.sampling and args.nbest != args.beam:
-        yield f"`--nbest` must be `--beam`, {args.beam}, with `--sampling`; it is {args.nbest}"
+        yield f"`--nbest` must equal `--beam` ({args.beam}) with `--sampling`; it is {args.nbest}"
     for option in ("sampling_topk", "sampling_topp"):
         value = getattr(args, option)
         if value >= 0 and not args.sampling:
             name = option.replace("_", "-")
-            yield f"`--{name}` must come with `--sampling`; it is {value} without"
+            yield f"`--{name}` must be used with `--sampling`; it is {value} without it"
     ways = {
         "--sampling": args.sampling,
         "--diverse-beam-groups": args.diverse_beam_groups > 0,
@@ -174,10 +172,10 @@ def _search(args: Namespace) -> Iterator[str]:
     }
     chosen = [f"`{flag}`" for flag, on in ways.items() if on]
     if len(chosen) > 1:
-        yield f"one way to search must be chosen; {' and '.join(chosen)} are several"
+        yield f"only one way to search must be chosen; {' and '.join(chosen)} are set"
     if args.diverse_beam_groups > 0 and args.beam % args.diverse_beam_groups:
         yield (
-            f"`--diverse-beam-groups` must divide `--beam`, {args.beam}; it is "
+            f"`--diverse-beam-groups` must divide `--beam` ({args.beam}); it is "
             f"{args.diverse_beam_groups}"
         )
 
@@ -187,9 +185,9 @@ def _part(args: Namespace) -> Iterator[str]:
         yield f"`--num-shards` must be at least 1; it is {args.num_shards}"
     elif not 0 <= args.shard_id < args.num_shards:
         last = args.num_shards - 1
-        yield f"`--shard-id` must be from 0 to {last}, by `--num-shards`; it is {args.shard_id}"
+        yield f"`--shard-id` must be from 0 to {last} (`--num-shards` - 1); it is {args.shard_id}"
     if args.num_shards > 1 and args.distributed_world_size > 1:
         yield (
-            "`--num-shards` must be left out with `--distributed-world-size`, which divides the "
-            f"set by itself; it is {args.num_shards}"
+            "`--num-shards` must not be set with `--distributed-world-size`, which already divides "
+            f"the set; it is {args.num_shards}"
         )

@@ -1,8 +1,8 @@
-"""fairseq's options that this package's tasks cannot honour, or that nothing reads, as one table.
+"""A table of fairseq's options that this package's tasks do not support or that have no effect.
 
-An option that nothing reads would be ignored in silence. Each row has its reason;
-docs/reference/fairseq-options.md is generated from the table, and a test walks through all options
-of the four parsers.
+Options that a command never reads would otherwise be ignored silently. Each has a reason;
+docs/reference/fairseq-options.md is generated from the table, and a test checks all options of the
+four parsers.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ ALL = ("train", *NOT_TRAINING)
 
 @dataclass(frozen=True)
 class Refusal:
-    """Options that commands refuse unless they are left at their defaults.
+    """Options that commands refuse unless they have their default values.
 
     Attributes:
-        options: by the names that they have in fairseq's settings.
+        options: names in fairseq's settings.
         commands: `train`, `generate`, `interactive`, `validate`.
-        reason: why, and what to give instead.
-        applies: whether these settings make it so; always, unless it is given.
-        when: what `applies` asks for, for readers.
+        reason: why, and what to use instead.
+        applies: a condition on the settings; always true by default.
+        when: the condition in words.
     """
 
     options: tuple[str, ...]
@@ -47,9 +47,9 @@ def _flat_on_cpu(args: Namespace) -> bool:
     return on_cpu(args) and not (args.fp16_no_flatten_grads or args.memory_efficient_fp16)
 
 
-SHARED_DATA = "workers share the data alone (data parallel): no model is cut, sharded or averaged"
+SHARED_DATA = "training is data parallel only (no model is partitioned, sharded or averaged)"
 REFUSALS = (
-    # --- how several workers train ---
+    # --- distributed training ---
     Refusal(
         _names(
             "pipeline_model_parallel pipeline_balance pipeline_devices pipeline_chunks "
@@ -67,67 +67,63 @@ REFUSALS = (
     Refusal(
         ("fp16",),
         ("train",),
-        "fairseq makes one flat gradient in half precision on GPUs alone; "
-        "`--fp16-no-flatten-grads` computes in half precision on a CPU, too",
+        "fairseq flattens half-precision gradients only on GPUs; "
+        "`--fp16-no-flatten-grads` allows half precision on a CPU",
         _flat_on_cpu,
         "with `--cpu` and without `--fp16-no-flatten-grads`",
     ),
-    Refusal(("amp",), ("train",), "fairseq's autocast is for GPUs", on_cpu, "with `--cpu`"),
-    Refusal(("profile",), ("train",), "fairseq profiles GPUs alone", on_cpu, "with `--cpu`"),
-    # --- what would be read nowhere ---
+    Refusal(("amp",), ("train",), "fairseq's autocast needs a GPU", on_cpu, "with `--cpu`"),
+    Refusal(("profile",), ("train",), "fairseq profiles only GPUs", on_cpu, "with `--cpu`"),
+    # --- options without effect ---
     Refusal(
         _names(
             "fast_stat_sync reset_logging suppress_crashes required_seq_len_multiple pad eos unk"
         ),
         ALL,
-        "nothing reads it",
+        "it has no effect",
     ),
     Refusal(
         ("quantization_config_path",), ALL, "fairseq cannot quantize the layers of these models"
     ),
-    Refusal(
-        ("use_plasma_view", "plasma_path"), ALL, "only fairseq's language models keep data there"
-    ),
-    Refusal(("load_alignments",), ALL, "no loss of this package reads alignments"),
+    Refusal(("use_plasma_view", "plasma_path"), ALL, "only fairseq's language models use it"),
+    Refusal(("load_alignments",), ALL, "no loss of this package uses alignments"),
     Refusal(
         ("grouped_shuffling", "update_epoch_batch_itr", "update_ordered_indices_seed"),
         ALL,
-        "fairseq's multilingual task makes its batches without it",
+        "fairseq's multilingual task does not use it",
     ),
     Refusal(
         ("data_buffer_size", "skip_remainder_batch"),
         ("train",),
-        "fairseq's multilingual task makes its batches without it",
+        "fairseq's multilingual task does not use it",
         lambda args: args.sampling_method != "RoundRobin",
         "unless `--sampling-method` is RoundRobin",
     ),
     Refusal(
         ("data_buffer_size",),
         NOT_TRAINING,
-        "fairseq's multilingual task makes its batches without it",
+        "fairseq's multilingual task does not use it",
     ),
     Refusal(
         ("num_shards", "shard_id"),
         ("train", "interactive", "validate"),
-        "only fairseq-generate takes a part of its set; trainings divide theirs by themselves",
+        "only fairseq-generate can process a part of its set; training divides its data itself",
     ),
     Refusal(
         ("gen_subset",), ("train", "interactive", "validate"), "only fairseq-generate reads it"
     ),
-    Refusal(("source_lang", "target_lang"), ("train",), "`--lang-pairs` names what is trained"),
+    Refusal(("source_lang", "target_lang"), ("train",), "`--lang-pairs` sets the directions"),
     Refusal(
         ("bpe", "tokenizer", "scoring", "keep_inference_langtok", "checkpoint_shard_count"),
         ("train",),
-        "it belongs to generation",
+        "it is an option of generation",
     ),
     # --- generation ---
-    Refusal(
-        ("constraints",), DECODING, "fairseq's multilingual task has no search with constraints"
-    ),
+    Refusal(("constraints",), DECODING, "fairseq's multilingual task has no constrained search"),
     Refusal(
         ("replace_unk", "print_alignment"),
         DECODING,
-        "these models keep no attention weights, by which words would be aligned",
+        "these models keep no attention weights, which alignments are computed from",
     ),
     Refusal(
         _names(
@@ -136,29 +132,27 @@ REFUSALS = (
             "iter_decode_with_external_reranker"
         ),
         DECODING,
-        "it belongs to models that refine a whole sentence, step by step",
+        "it is for models that refine a whole sentence iteratively",
     ),
     Refusal(
-        ("no_early_stop", "no_beamable_mm", "eos_token"), DECODING, "nothing in the search reads it"
+        ("no_early_stop", "no_beamable_mm", "eos_token"), DECODING, "the search does not use it"
     ),
-    Refusal(
-        ("sacrebleu",), DECODING, "nothing reads it; `--scoring sacrebleu` has SacreBLEU's scores"
-    ),
+    Refusal(("sacrebleu",), DECODING, "it has no effect; `--scoring sacrebleu` uses SacreBLEU"),
     Refusal(
         _names("lm_path lm_weight prefix_size score_reference scoring results_path quiet"),
         ("interactive",),
-        "fairseq-interactive does not read it; fairseq-generate does",
+        "fairseq-interactive does not use it; fairseq-generate does",
     ),
     Refusal(
         ("free_tag",),
         ("train", "validate"),
-        "only the searches of fairseq-generate and fairseq-interactive read it",
+        "only the searches of fairseq-generate and fairseq-interactive use it",
     ),
-    # --- what is the checkpoint's ---
+    # --- set by the checkpoint ---
     Refusal(
         ("optimizer", "lr_scheduler", "criterion", "warmup_updates", "force_anneal", "lr_shrink"),
         NOT_TRAINING,
-        "the checkpoint was trained by its own",
+        "the checkpoint determines it",
     ),
     Refusal(
         _names(
@@ -176,10 +170,10 @@ REFUSALS = (
             "virtual_epoch_size virtual_data_size extra_data extra_lang_pairs upsample_primary"
         ),
         NOT_TRAINING,
-        "only fairseq-train reads it",
+        "only fairseq-train uses it",
     ),
-    Refusal(("valid_subset",), DECODING, "`--gen-subset` names the set that is decoded"),
-    Refusal(("all_gather_list_size",), DECODING, "only fairseq-train and fairseq-validate read it"),
+    Refusal(("valid_subset",), DECODING, "`--gen-subset` sets the subset to decode"),
+    Refusal(("all_gather_list_size",), DECODING, "only fairseq-train and fairseq-validate use it"),
     Refusal(
         _names(
             "save_dir restore_file continue_once finetune_from_model reset_dataloader "
@@ -191,12 +185,12 @@ REFUSALS = (
             "write_checkpoints_asynchronously"
         ),
         DECODING,
-        "only fairseq-train writes checkpoints; `--path` names the one that is read",
+        "only fairseq-train writes checkpoints; `--path` is the checkpoint to load",
     ),
     Refusal(
         ("bf16",),
         ("validate",),
-        "fairseq-validate computes in single precision, or with `--fp16` in half",
+        "fairseq-validate computes in single precision, or with `--fp16` in half precision",
     ),
     Refusal(
         ("quiet", "results_path", "post_process", "scoring", "bpe", "tokenizer"),
@@ -207,7 +201,7 @@ REFUSALS = (
 
 
 def refusals(command: str) -> dict[str, list[Refusal]]:
-    """The rows of a command's options, by their names in fairseq's settings."""
+    """The rows for each option of a command, by the option's name in fairseq's settings."""
     rows: dict[str, list[Refusal]] = {}
     for row in REFUSALS:
         for option in row.options if command in row.commands else ():

@@ -1,4 +1,4 @@
-"""True language ids for each sentence of a batch, also of a mixed one."""
+"""Correct language ids for each sentence of a batch, also of a mixed batch."""
 
 import logging
 from collections.abc import Callable
@@ -19,11 +19,11 @@ logger = logging.getLogger(__name__)
 
 
 class LanguageIdDataset(BaseWrapperDataset):
-    """One direction, each sentence of which carries the ids of its languages.
+    """A direction whose sentences carry the ids of their languages.
 
-    fairseq collates a mixed batch with the collater of its first direction, so a language that a
-    direction keeps to itself is lost there. Here the ids travel with the sentence, into the
-    batch's ``net_input`` as ``src_lang_id`` and ``tgt_lang_id``, (B, 1) as fairseq shapes them.
+    fairseq collates a mixed batch with the collater of its first direction, so ids that a
+    direction adds in its own collater are lost. Here they are part of each sentence, and are in the
+    batch's ``net_input`` as ``src_lang_id`` and ``tgt_lang_id``, (B, 1) as in fairseq.
     """
 
     def __init__(self, dataset: Any, src_lang_id: int, tgt_lang_id: int) -> None:
@@ -36,11 +36,11 @@ class LanguageIdDataset(BaseWrapperDataset):
         return {**self.dataset[index], **languages}
 
     def num_tokens_vec(self, indices: Any) -> Any:
-        """Lengths of many sentences at once, for batching by tokens."""
+        """The lengths of many sentences, for batching by tokens."""
         return self.dataset.num_tokens_vec(indices)
 
     def collater(self, samples: list[Sample], **options: Any) -> Sample:
-        """A batch; fairseq sorts it by length, so each row's origin is traced through its id."""
+        """A batch; fairseq sorts it by length, so rows are matched to sentences by their ids."""
         traced = [{**sample, "id": origin} for origin, sample in enumerate(samples)]
         batch: Sample = self.dataset.collater(traced, **options)
         if not batch:
@@ -53,7 +53,7 @@ class LanguageIdDataset(BaseWrapperDataset):
         batch["id"] = column("id")
         for key in ("src_lang_id", "tgt_lang_id"):
             batch["net_input"][key] = column(key)[:, None]
-        # where each direction collates its own rows, fairseq merges the target's ids only from here
+        # if each direction collates its own rows, fairseq merges the target ids only from here
         batch["tgt_lang_id"] = batch["net_input"]["tgt_lang_id"]
         return batch
 
@@ -68,18 +68,18 @@ def _collate_with_ids(
 
 
 class LanguageIdDataManager(SourceLengthDataManager, MultilingualDatasetManager):
-    """fairseq's loading of directions, every one of them with its language ids.
+    """fairseq's data loading, with language ids for all directions.
 
-    A direction that is trained need not have a validation set.
+    Trained directions need no validation set.
     """
 
     def language_id(self, language: str) -> int:
-        """Index of a language, from 1, in the order of ``--langs``."""
+        """The index of a language, from 1, in the order of ``--langs``."""
         index: int = self.lang_dict.index(language)
         return index
 
     def with_ids(self, dataset: Any, src: str, tgt: str) -> LanguageIdDataset:
-        """A direction with the ids of its two languages."""
+        """A direction's data set with the ids of its two languages."""
         return LanguageIdDataset(dataset, self.language_id(src), self.language_id(tgt))
 
     def batch_with_ids(self, batch: Sample, src: str, tgt: str) -> Sample:
@@ -94,7 +94,7 @@ class LanguageIdDataManager(SourceLengthDataManager, MultilingualDatasetManager)
         return {**batch, "net_input": {**fed, **columns}}
 
     def load_dataset(self, split: str, *args: Any, **kwargs: Any) -> Any:
-        """A split of all directions, whose batches keep the ids of both sides when merged."""
+        """A split of all directions, whose merged batches keep the ids of both sides."""
         dataset = super().load_dataset(split, *args, **kwargs)
         dataset.collater = partial(_collate_with_ids, dataset.collater)
         _, pairs = self.get_data_paths_and_lang_pairs(split)
@@ -104,7 +104,7 @@ class LanguageIdDataManager(SourceLengthDataManager, MultilingualDatasetManager)
         return dataset
 
     def get_data_paths_and_lang_pairs(self, split: str) -> Any:
-        """As fairseq's; but for training, the directions that have the split, if there are any."""
+        """As fairseq's; except in training, only directions that have the split, if any do."""
         paths, pairs = super().get_data_paths_and_lang_pairs(split)
         if split != getattr(self.args, "train_subset", None):
             available = [pair for pair in pairs["main"] if self.stem(split, pair)]
@@ -112,7 +112,7 @@ class LanguageIdDataManager(SourceLengthDataManager, MultilingualDatasetManager)
         return paths, pairs
 
     def stem(self, split: str, direction: str) -> str | None:
-        """`valid.de-fr` or `valid.fr-de`, whichever the first data folder has; None for neither."""
+        """`valid.de-fr` or `valid.fr-de`, whichever is in the first data folder, or None."""
         source, target = direction.split("-")
         data = utils.split_paths(self.args.data)[0]
         for pair in ((source, target), (target, source)):
@@ -121,5 +121,5 @@ class LanguageIdDataManager(SourceLengthDataManager, MultilingualDatasetManager)
         return None
 
     def load_a_dataset(self, *, src: str, tgt: str, **parameters: Any) -> LanguageIdDataset:
-        """One direction of one split, by keyword as fairseq calls it."""
+        """One direction of a split, with keyword arguments as fairseq passes them."""
         return self.with_ids(super().load_a_dataset(src=src, tgt=tgt, **parameters), src, tgt)

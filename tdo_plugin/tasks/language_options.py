@@ -1,4 +1,4 @@
-"""Directions as fairseq takes them apart, at one hyphen."""
+"""Language codes and directions, which fairseq splits at a hyphen."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tdo_plugin.names import is_direction
 
 
 def check_language_options(args: Namespace) -> None:
-    """Hold the languages of a command against what fairseq makes of them.
+    """Check the languages of a command against fairseq's parsing of directions.
 
     Raises:
         UserError: a direction is not two codes with one hyphen between them.
@@ -27,5 +27,5 @@ def check_language_options(args: Namespace) -> None:
         if not is_direction(pair):
             raise UserError(
                 "`--lang-pairs` must be directions such as en-de, of codes without a hyphen "
-                f"(pt_BR for pt-BR); one is {shown(pair)}"
+                f"(pt_BR for pt-BR); it has {shown(pair)}"
             )

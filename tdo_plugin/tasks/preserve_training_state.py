@@ -1,4 +1,4 @@
-"""Training goes on as if nothing had been translated in between."""
+"""Keeps translation during training from affecting the training."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import torch
 
 @contextmanager
 def preserve_training_state(model: Any) -> Iterator[None]:
-    """Leave the model's mode and all random numbers as they were; no gradients inside."""
+    """Restore the model's mode and all random states afterwards; no gradients inside."""
     training, parameter = model.training, next(model.parameters())
     devices = [parameter.device] if parameter.is_cuda else []
     python, numpy = random.getstate(), np.random.get_state()

@@ -1,4 +1,4 @@
-"""The first batches of a training, as symbols: what the model is fed, tags and padding included."""
+"""The first batches of a training as symbols, with tags and padding, as the model receives them."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from tdo_plugin.tasks.tdo_translation import TdoTranslationTask
 
 @dataclass(frozen=True)
 class Sentence:
-    """One row of a batch; symbols stand apart by a space, a run of padding is `<pad>*3`.
+    """One row of a batch; symbols are separated by spaces, a run of padding is `<pad>*3`.
 
     Attributes:
-        direction: by the language ids that the model gets.
-        source: what the source's stream or the encoder reads.
-        previous: what the target's stream or the decoder reads.
-        target: what is to be predicted at each of these positions.
+        direction: by the batch's language ids.
+        source: input of the source stream or encoder.
+        previous: input of the target stream or decoder.
+        target: the symbol to predict at each of these positions.
     """
 
     direction: str
@@ -34,24 +34,25 @@ class Sentence:
 
 @dataclass(frozen=True)
 class Batch:
-    """A batch: rows, positions of source and target with padding, and the rows themselves."""
+    """A batch: its number of rows, its source and target lengths with padding, and its rows."""
 
     shape: tuple[int, int, int]
     sentences: tuple[Sentence, ...]
 
 
 def first_batches(words: Sequence[str], count: int) -> list[Batch]:
-    """The batches that `fairseq-train` would begin with, on one worker.
+    """The first batches of `fairseq-train` on one worker.
 
-    Its task reads and samples the data, and its iterator batches and shuffles it; no model is
-    built. Sources are disturbed where --source-noise says so; what --task tdo_robt makes of a batch
-    takes a model and is not shown.
+    Its task loads and samples the data, and its iterator batches and shuffles; no model is built.
+    Source noise is applied if --source-noise is on; back-translations of --task tdo_robt need a
+    model and are not shown.
 
     Args:
-        words: fairseq-train's arguments; the task is to be `tdo_translation`.
-        count: at most so many.
+        words: fairseq-train's arguments; the task must be `tdo_translation`.
+        count: maximum number of batches.
 
     Raises:
+        UserError: an argument or the data are invalid.
         UserError: an argument or the data is refused.
     """
     from fairseq import tasks, utils
@@ -90,12 +91,12 @@ def _arguments(words: Sequence[str]) -> Any:
     from fairseq import options
 
     parser = options.get_training_parser()
-    parser.error = _refuse  # instead of the whole usage and an exit
+    parser.error = _refuse  # instead of printing the usage and exiting
     return options.parse_args_and_arch(parser, input_args=list(words))
 
 
 def _refuse(message: str) -> None:
-    raise UserError(f"`fairseq-train` must understand its options; it says: {message}")
+    raise UserError(f"`fairseq-train` must accept its options; it says: {message}")
 
 
 def _read(task: Any, batch: dict[str, Any]) -> Batch:

@@ -1,4 +1,4 @@
-"""Options of the search that this package has beside fairseq's, and the generator they choose."""
+"""Options of this package's search, and the generator that they choose."""
 
 from __future__ import annotations
 
@@ -15,37 +15,37 @@ def add_search_options(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--whole-search",
         action="store_true",
-        help="search as fairseq does, among the scores of the whole vocabulary, also for "
-        "--task tdo_robt: slower, the same hypotheses",
+        help="search over the whole vocabulary as fairseq does (also for --task tdo_robt); slower, "
+        "same hypotheses",
     )
     parser.add_argument(
         "--free-tag",
         action="store_true",
-        help="in generation, a target tag that is forced has log-probability 0, as in Hugging "
-        "Face's generate, instead of the model's",
+        help="in generation, give a forced target tag log-probability 0 instead of the model's, as "
+        "Hugging Face's generate does",
     )
 
 
 def check_alignment(args: Namespace) -> None:
-    """Refuse alignments, for callers that did not parse a command line.
+    """Refuse alignments; for callers that did not parse a command line.
 
     Raises:
-        UserError: they are asked for. With one softmax over source and target no attention over
-            the source stands alone.
+        UserError: alignments are requested. With one softmax over source and target there is no
+            separate attention over the source.
     """
     for option in ("print_alignment", "replace_unk"):
         if getattr(args, option, None):
             raise UserError(
-                f"`--{option.replace('_', '-')}` must be left out: these models keep no "
+                f"`--{option.replace('_', '-')}` must not be set: these models keep no "
                 f"attention weights; it is {getattr(args, option)}"
             )
 
 
 def chosen_search(generator: Any, task: Any) -> Any:
-    """The generator that a task's options ask for, made of fairseq's.
+    """The generator for a task's options, based on fairseq's.
 
     Raises:
-        UserError: ``--free-tag`` where no tag is forced.
+        UserError: ``--free-tag`` is on but no tag is forced.
     """
     if getattr(task.args, "free_tag", False):
         check_free_tag(task)

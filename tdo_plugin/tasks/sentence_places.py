@@ -1,4 +1,4 @@
-"""Where a sentence of a data set stands, for messages."""
+"""Locates sentences of data sets for messages."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -7,12 +7,12 @@ import numpy as np
 
 
 def place_of(dataset: Any, index: int, pair: Sequence[str | None] = ()) -> str:
-    """The line of a sentence, from 1, and its pair, where that is known.
+    """The line of a sentence, from 1, and its pair if known.
 
     Args:
         dataset: of one pair, or of several.
-        index: of the sentence in it.
-        pair: languages of the one pair.
+        index: of the sentence in the data set.
+        pair: languages of a single pair.
     """
     row, name = index, "-".join(filter(None, pair))
     if hasattr(dataset, "keys"):

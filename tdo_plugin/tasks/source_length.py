@@ -1,4 +1,4 @@
-"""``--truncate-source``: sources cut so that their language tag and their end symbol fit, too."""
+"""``--truncate-source``: cuts sources such that language tag and end symbol still fit."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ logger = logging.getLogger(__name__)
 
 
 def cut(tokens: Tensor, most: int) -> Tensor:
-    """A source of at most ``most`` tokens, (at most `most`,): its head and its end symbol.
+    """A source cut to at most ``most`` tokens: its head and its end symbol.
 
     Args:
         tokens: (S,), the end symbol last.
-        most: of all of them, the end symbol included.
+        most: maximum number of tokens, including the end symbol.
     """
     if len(tokens) <= most:
         return tokens
@@ -26,10 +26,10 @@ def cut(tokens: Tensor, most: int) -> Tensor:
 
 
 class CutSources(BaseWrapperDataset):
-    """Sources of at most so many tokens each, tag and end symbol included.
+    """Sources cut to a maximum length, including tag and end symbol.
 
-    fairseq cuts text before it puts the tag in front, so that a sentence is one token too long for
-    the very limit that it was cut for. This cuts what stands there in the end.
+    fairseq cuts text before it adds the tag, so that a cut sentence is one token longer than the
+    limit. Here the tagged source is cut.
     """
 
     def __init__(self, dataset: Any, most: int) -> None:
@@ -45,10 +45,10 @@ class CutSources(BaseWrapperDataset):
 
 
 class SourceLengthDataManager:
-    """Loading whose sources, with ``--truncate-source``, are no longer than the model takes.
+    """Data loading that with ``--truncate-source`` cuts sources to the model's maximum length.
 
     Attributes:
-        model_limit: tokens of a source that the model takes; None until it is known.
+        model_limit: maximum number of source tokens of the model; None until it is known.
     """
 
     args: Any
@@ -56,14 +56,14 @@ class SourceLengthDataManager:
 
     @property
     def source_limit(self) -> int | None:
-        """Most tokens of a source with its tag and end symbol; None: sources are not cut."""
+        """Maximum number of source tokens, with tag and end symbol; None: sources are not cut."""
         if not getattr(self.args, "truncate_source", False):
             return None
         limit: int = self.args.max_source_positions
         return limit if self.model_limit is None else min(limit, self.model_limit)
 
     def cut_untagged(self, sources: list[Tensor]) -> list[Tensor]:
-        """Sources (S,) that end with their end symbol and have no tag yet, cut where asked for."""
+        """Sources (S,) with end symbol and without tag, cut if --truncate-source is on."""
         most = self.source_limit
         if most is None:
             return sources
@@ -71,13 +71,13 @@ class SourceLengthDataManager:
         return [cut(tokens, most - bool(tag)) for tokens in sources]
 
     def load_lang_dataset(self, *args: Any, truncate_source: bool = False, **kwargs: Any) -> Any:
-        """As fairseq's, without its cut, which leaves no room for the tag."""
+        """As fairseq's, without its cut, which leaves no space for the tag."""
         return super().load_lang_dataset(*args, **kwargs)  # type: ignore[misc]
 
     def src_dataset_tranform_func(
         self, src_lang: str, tgt_lang: str, dataset: Any, spec: str | None = None
     ) -> Any:
-        """As fairseq's, which puts the tag in front; then cut."""
+        """As fairseq's, which adds the tag; then cut."""
         tagged = super().src_dataset_tranform_func(  # type: ignore[misc]
             src_lang, tgt_lang, dataset, spec
         )

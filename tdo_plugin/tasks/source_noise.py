@@ -1,4 +1,4 @@
-"""Sources disturbed as a step hook (Gao et al., 2022, section 3.1.2, after Devlin et al., 2019).
+"""Source noise as a step hook (Gao et al., 2022, section 3.1.2, after Devlin et al., 2019).
 
 Shapes: B sentences, S source.
 """
@@ -22,11 +22,11 @@ from tdo_plugin.tasks.step_hooks import Sample, key_of
 
 MASK = "<mask>"
 SHARES = {
-    "rate": (0.15, "the source's tokens that are picked"),
-    "mask": (0.8, "those that become <mask>"),
-    "random": (0.1, "those that become a random token; the rest stay as they are"),
+    "rate": (0.15, "source tokens that are selected"),
+    "mask": (0.8, "selected tokens that become <mask>"),
+    "random": (0.1, "selected tokens that become a random token; the rest stay unchanged"),
 }
-SALT = 0x6E6F697365  # so that other draws of the same batch are others
+SALT = 0x6E6F697365  # makes these draws independent of other draws for the same batch
 
 
 def add_noise_options(parser: ArgumentParser) -> None:
@@ -36,9 +36,9 @@ def add_noise_options(parser: ArgumentParser) -> None:
         "--source-noise",
         choices=["none", "bert"],
         default="none",
-        help="disturb sources in training: bert puts for some tokens the symbol <mask>, which the "
-        "dictionary gets behind all others, or random ones; a model that is used, or trained on, "
-        "has it from its checkpoint (default: none)",
+        help="add noise to sources in training; bert: replace some tokens by <mask>, which is "
+        "added at the end of the dictionary, or by random tokens; when a trained model is used or "
+        "fine-tuned, the checkpoint provides the symbol (default: none)",
     )
     for name, (default, what) in SHARES.items():
         add(
@@ -51,22 +51,22 @@ def add_noise_options(parser: ArgumentParser) -> None:
 
 
 def no_noise(args: Namespace) -> bool:
-    """Whether sources stay as they are; older checkpoints do not say it."""
+    """Whether there is no source noise; older checkpoints lack the option."""
     return getattr(args, "source_noise", "none") == "none"
 
 
 def check_noise_options(args: Namespace) -> None:
-    """Refuse shares out of range, and noise that is asked for and disturbs nothing.
+    """Refuse shares out of range, and noise that would have no effect.
 
     Raises:
-        UserError: such a value.
+        UserError: a value is invalid.
     """
     values = {name: getattr(args, f"source_noise_{name}", SHARES[name][0]) for name in SHARES}
     if no_noise(args):
         for name, (default, _) in SHARES.items():
             if values[name] != default:
                 raise UserError(
-                    f"`--source-noise-{name}` must be left out where `--source-noise` is none; it "
+                    f"`--source-noise-{name}` must not be set if `--source-noise` is none; it "
                     f"is {values[name]}"
                 )
         return
@@ -76,40 +76,40 @@ def check_noise_options(args: Namespace) -> None:
     disturbed = values["mask"] + values["random"]
     if disturbed > 1 + 1e-9:
         raise UserError(
-            "`--source-noise-mask` and `--source-noise-random` must be at most 1 together; they "
-            f"are {disturbed:g}"
+            "`--source-noise-mask` and `--source-noise-random` must sum to at most 1; their sum "
+            f"is {disturbed:g}"
         )
     if not values["rate"] or not disturbed:
         name = "rate" if not values["rate"] else "mask"
         raise UserError(
-            f"`--source-noise-{name}` must be above 0, or --source-noise none: nothing would be "
-            "disturbed; it is 0.0"
+            f"`--source-noise-{name}` must be above 0, or --source-noise none: it would have no "
+            "effect; it is 0.0"
         )
 
 
 def add_mask_symbol(dictionaries: Sequence[Dictionary]) -> None:
-    """The symbol for masked tokens behind all others, whose ids stay.
+    """Append the mask symbol to dictionaries; other ids stay unchanged.
 
     Raises:
-        UserError: a dictionary has it already.
+        UserError: a dictionary already has it.
     """
     for dictionary in {id(loaded): loaded for loaded in dictionaries}.values():
         if MASK in dictionary:
             raise UserError(
-                f"`--source-noise` must be none with a dictionary that has {MASK} already, as "
-                "--lang-tok-style mbart adds it; it is bert"
+                f"`--source-noise` must be none if the dictionary already has {MASK}, as with "
+                "--lang-tok-style mbart; it is bert"
             )
         dictionary.add_symbol(MASK)
 
 
 class SourceNoise:
-    """Disturbs the source of every batch, which keeps the undisturbed one beside it.
+    """Adds noise to the source of every batch; the batch also keeps the clean source.
 
-    Tags and end symbols are never disturbed. What is drawn is a function of seed, update and the
-    batch's sentences, so that it differs from epoch to epoch and nothing is kept in between.
+    Tags and end symbols are never changed. The draws are a function of seed, update and the batch's
+    sentences, so that they differ between epochs and no state is kept.
 
     Args:
-        task: whose source dictionary has the mask symbol.
+        task: its source dictionary has the mask symbol.
     """
 
     def __init__(self, task: Any) -> None:
@@ -119,7 +119,7 @@ class SourceNoise:
         self._shares = args.source_noise_mask, args.source_noise_random
         self._mask = dictionary.index(MASK)
         words = torch.ones(len(dictionary), dtype=torch.bool)
-        # the padding that makes a vocabulary a multiple of 8 stands for no word
+        # fillers that pad the vocabulary to a multiple of 8 are not words
         filler = (symbol for symbol in dictionary.symbols if symbol.startswith("madeupword"))
         left_out = [dictionary.bos(), dictionary.pad(), dictionary.eos(), self._mask]
         left_out += [*tag_ids(task), *map(dictionary.index, filler)]
@@ -131,7 +131,7 @@ class SourceNoise:
     def batches(
         self, sample: Sample, model: Any, update: int
     ) -> tuple[list[Sample], dict[str, float]]:
-        """The batch with its source disturbed."""
+        """The batch with noise on its source."""
         fed = sample["net_input"]
         clean = fed["src_tokens"]
         noised, counts = self.disturbed(clean, [SALT, *key_of(sample, self._seed, update)])
@@ -139,7 +139,7 @@ class SourceNoise:
         return [batch], counts
 
     def disturbed(self, clean: Tensor, key: Sequence[int]) -> tuple[Tensor, dict[str, float]]:
-        """A source (B, S) disturbed, and how many tokens could be, were picked and masked."""
+        """A source (B, S) with noise, and the numbers of eligible, selected and masked tokens."""
         random = np.random.default_rng([number % 2**32 for number in key])
         tokens = clean.cpu()
         picked, kind = (torch.from_numpy(random.random(tokens.shape)) for _ in range(2))
@@ -156,7 +156,7 @@ class SourceNoise:
         return noised.to(clean.device), logs
 
     def log(self, logging_outputs: Sequence[dict[str, Any]]) -> None:
-        """Shares of the source's tokens that were picked, and that were masked."""
+        """Log the shares of source tokens that were selected and that were masked."""
         able, picked, masked = (
             sum(log[f"noise_{name}"] for log in logging_outputs)
             for name in ("able", "picked", "masked")

@@ -1,4 +1,4 @@
-"""What a batch becomes before it is trained on."""
+"""Step hooks: transformations of a batch before it is trained on."""
 
 from __future__ import annotations
 
@@ -12,37 +12,37 @@ Sample = dict[str, Any]
 
 
 class StepHook(Protocol):
-    """Makes of one batch those that an update is trained on in its place.
+    """Replaces a batch by the batches that an update is trained on.
 
-    Nothing is kept from one call to the next, so that a batch may be repeated (a loss scale that
-    was too large) or stand for another (the dummy batch of a worker that has run out of data).
+    No state is kept between calls, so that a batch may be repeated (if the loss scale was too
+    large) or be a dummy (for a worker that has run out of data).
     """
 
     def batches(
         self, sample: Sample, model: Any, update: int
     ) -> tuple[list[Sample], dict[str, float]]:
-        """The batches, at least one, and what to log of their making.
+        """The batches, at least one, and values to log.
 
         Args:
-            sample: as the trainer gives it.
-            model: in training mode, perhaps in the wrapper of distributed training.
-            update: how many there have been.
+            sample: as the trainer provides it.
+            model: in training mode, possibly in the wrapper of distributed training.
+            update: number of earlier updates.
 
         Returns:
-            Workers need not have equally many batches. The keys of the logs are always the same
-            ones, as fairseq adds their values up among workers; they are sums.
+            Workers may return different numbers of batches. The log always has the same keys, since
+            fairseq sums the values over workers.
         """
         ...
 
     def log(self, logging_outputs: Sequence[dict[str, Any]]) -> None:
-        """Hand an update's logs, which have the criterion's entries too, to fairseq's meters."""
+        """Pass an update's logs, which include the criterion's entries, to fairseq's meters."""
         ...
 
 
 def batches_of(
     hooks: Iterable[StepHook], sample: Sample, model: Any, update: int
 ) -> tuple[list[Sample], dict[str, float]]:
-    """A batch through all hooks: each gets every batch that the one before has made."""
+    """Apply all hooks to a batch: each gets every batch that the previous one returned."""
     batches, logs = [sample], {}
     for hook in hooks:
         results = [hook.batches(batch, model, update) for batch in batches]
@@ -52,25 +52,25 @@ def batches_of(
 
 
 def summed(logs: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """Several batches' logs as one batch's."""
+    """The logs of several batches, added up."""
     return {key: reduce(add, (log[key] for log in logs)) for key in logs[0]}
 
 
 def in_one_update(
     batches: Sequence[Sample], model: Any, criterion: Any, **details: Any
 ) -> Iterator[Sample]:
-    """Each batch of an update, inside of which it is to be trained on, before the next.
+    """Iterate over the batches of an update; each must be trained on before the next.
 
-    All but the last are without synchronization among workers. A criterion that wants to, since
-    some train what is not the model's, is told of the update.
+    All but the last skip synchronisation among workers. Criterions with ``in_update`` are notified,
+    since some train parameters outside the model.
 
     Args:
-        batches: that were made of one.
-        model: perhaps in the wrapper of distributed training.
-        criterion: has ``in_update``, or wants to know nothing.
-        details: what is known of the update: the model's learning rate ``lr``; its ``number``, from
-            0; whether the batches stand in for one of a worker that has none left, a ``dummy``. The
-            ``first`` batch is told from others, since workers need not have equally many of these.
+        batches: made from one batch by step hooks.
+        model: possibly in the wrapper of distributed training.
+        criterion: may have ``in_update``.
+        details: of the update: the model's learning rate ``lr``; its ``number``, from 0; whether
+            the batches are a ``dummy`` for a worker that has run out of data. ``first`` is added,
+            since workers may have different numbers of later batches.
     """
     for place, batch in enumerate(batches):
         last = place == len(batches) - 1
@@ -89,26 +89,25 @@ def _update_of(criterion: Any, **details: Any) -> AbstractContextManager[Any]:
 
 
 def _unsynchronized(model: Any) -> AbstractContextManager[Any]:
-    """Let gradients add up without telling other workers, where the model is shared with some.
+    """Accumulate gradients without synchronising workers.
 
-    With all batches but the last inside, each worker synchronizes once an update however many
-    batches it has; nobody waits for a worker that has fewer.
+    With all batches but the last inside, each worker synchronises once per update, regardless of
+    its number of batches, so no worker waits for another.
     """
     return model.no_sync() if hasattr(model, "no_sync") else nullcontext()
 
 
 def unwrapped(model: Any) -> Any:
-    """The model itself, without the wrappers of distributed training."""
+    """The model without the wrappers of distributed training."""
     while hasattr(model, "module"):
         model = model.module
     return model
 
 
 def key_of(sample: Sample, seed: int, update: int) -> list[int]:
-    """What a batch's draws are a function of: seed, update, and which sentences it has.
+    """The seed of a batch's random draws: seed, update, and the ids of its sentences.
 
-    So a batch draws the same whether the training was interrupted or not, and on whichever worker;
-    there is no state.
+    So a batch's draws are the same on any worker and after resuming, without any state.
     """
     fed = sample["net_input"]
     columns = (sample["id"], fed["src_lang_id"].flatten(), fed["tgt_lang_id"].flatten())

@@ -1,4 +1,4 @@
-"""What a checkpoint keeps of its task: languages, dictionaries, what text passes through."""
+"""The task's state in checkpoints: languages, dictionaries, text preprocessing."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from tdo_plugin.text_settings import check_settings, settings_of
 
 
 class TaskState:
-    """A task's part of its checkpoints, and what else was registered to be kept in them.
+    """A task's part of its checkpoints, including registered objects.
 
     Args:
-        task: its ``args``, ``langs`` and dictionaries are what is kept. Where its
-            ``resets_optimizer`` is true, a training goes on without its optimizer's state.
+        task: provides ``args``, ``langs`` and dictionaries. If its ``resets_optimizer`` is true,
+            training continues without the optimizer's state.
     """
 
     def __init__(self, task: Any) -> None:
         self._task = task
-        self._registered: dict[str, Any] = {}  # by name in a checkpoint
-        self._loaded: dict[str, Any] | None = None  # likewise, of the checkpoint that was loaded
+        self._registered: dict[str, Any] = {}  # by key in a checkpoint
+        self._loaded: dict[str, Any] | None = None  # by key, from the loaded checkpoint
 
     def register(self, name: str, part: Any) -> None:
         """As :meth:`TdoTranslationTask.register_state`."""
@@ -37,7 +37,7 @@ class TaskState:
             self._restore(name)
 
     def state_dict(self) -> dict[str, Any]:
-        """All of it, for a checkpoint."""
+        """The complete state, for a checkpoint."""
         registered = {name: part.state_dict() for name, part in self._registered.items()}
         form = self._text_form()
         return {
@@ -48,10 +48,10 @@ class TaskState:
         }
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Compare a checkpoint's data with the task's, and restore what was registered.
+        """Compare a checkpoint's data with the task's, and restore registered objects.
 
         Raises:
-            UserError: languages, dictionaries or what text passes through differ.
+            UserError: languages, dictionaries or text preprocessing differ.
         """
         self._check_data(state_dict)
         check_settings(settings_of(self._task.args), state_dict.get("text", {}))
@@ -76,7 +76,7 @@ class TaskState:
             stored = state_dict.get(key, value)
             if stored == _digest_beside_mask(getattr(self._task, key, None)):
                 raise UserError(
-                    "`--source-noise` must be none or not none as for the checkpoint, whose "
+                    "`--source-noise` must be as for the checkpoint (none, or not none), whose "
                     f"dictionary differs by {MASK}; it is "
                     f"{getattr(self._task.args, 'source_noise', 'none')}"
                 )
@@ -85,7 +85,7 @@ class TaskState:
                 raise UserError(f"{what} must be the checkpoint's, {stored}; it is {value}")
 
     def _text_form(self) -> dict[str, Any] | None:
-        """Casing and tokenization of the data's text; None for a folder that does not say it."""
+        """Casing and tokenization of the data's text; None if the folder does not record them."""
         root = Path(utils.split_paths(self._task.args.data)[0])
         return read_text_form(root).way_in() if (root / MARK).is_file() else None
 
@@ -99,12 +99,12 @@ class TaskState:
 
 
 def digest_of(symbols: Sequence[str]) -> str:
-    """A short name of a dictionary's symbols and their order."""
+    """A short hash of a dictionary's symbols in order."""
     return hashlib.sha256("\n".join(symbols).encode()).hexdigest()[:16]
 
 
 def _digest_beside_mask(dictionary: Dictionary | None) -> str | None:
-    """The name of the dictionary that has the symbol for masked tokens where this one lacks it."""
+    """The hash of the dictionary with the mask symbol removed, or added if it is missing."""
     if dictionary is None:
         return None
     *others, last = dictionary.symbols

@@ -11,16 +11,16 @@ from tdo_plugin.tasks.tdo_translation import TdoTranslationTask
 
 @register_task("tdo_robt")
 class TdoRobtTask(TdoTranslationTask):
-    """``tdo_translation`` with one step hook; what it trains is translated with either task."""
+    """``tdo_translation`` with back-translation; its models are decoded with either task."""
 
     trains_unlisted_pairs = True
 
     @staticmethod
     def add_args(parser: ArgumentParser) -> None:
-        """Options of ``tdo_translation``, and those of back-translation."""
+        """Options of ``tdo_translation`` and of back-translation."""
         TdoTranslationTask.add_args(parser)
         add_robt_options(parser)
 
     def make_step_hooks(self) -> list[StepHook]:
-        """Back-translation first: what it makes is disturbed as well, what it reads is not."""
+        """Back-translation first: noise is added to its output, but not to its input."""
         return [BackTranslation(self), *super().make_step_hooks()]

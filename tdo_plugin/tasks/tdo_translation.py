@@ -1,4 +1,4 @@
-"""Multilingual translation with true language ids, everywhere."""
+"""Multilingual translation with correct language ids in every batch."""
 
 from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
@@ -54,40 +54,40 @@ from tdo_plugin.text_settings import settings_of
 class _LeanLanguageIdDataManager(  # type: ignore[misc]  # each calls the next
     AuxiliaryDataManager, LanguageIdDataManager, LeanDataManager
 ):
-    """Further data, language ids and lean loading, which know nothing of each other."""
+    """Auxiliary data, language ids and lean loading combined; they do not depend on each other."""
 
 
 def _manager(args: Namespace) -> type[LanguageIdDataManager]:
-    """What loads the data; the arguments of an older checkpoint do not say it."""
+    """The class that loads data; options of older checkpoints lack the choice."""
     lean = getattr(args, "data_loading", "lean") == "lean"
     return _LeanLanguageIdDataManager if lean else LanguageIdDataManager
 
 
 @register_task("tdo_translation")
 class TdoTranslationTask(TranslationMultiSimpleEpochTask):
-    """fairseq's ``translation_multi_simple_epoch`` with its options, and eight things more.
+    """fairseq's ``translation_multi_simple_epoch`` with its options and eight additions.
 
-    Every batch, in training, validation, generation and interactive use, tells the source and
-    target language of each sentence. Checkpoints remember their dictionary, their languages and all
-    that text passes through on its way in, and do not load beside others. Trained directions need
-    no validation set. With ``--eval-translation`` a validation translates, too. Data are loaded
-    without reading them (``--data-loading``). What a batch becomes before it is trained on is a
-    list, ``step_hooks``; ``--source-noise`` is one of them. Criterions are told of each update, and
-    what they train beside the model is in the checkpoint (``register_state``).
+    Every batch, in training, validation, generation and interactive use, has the source and target
+    language of each sentence. Checkpoints record dictionaries, languages and all text
+    preprocessing, and refuse to load with others. Trained directions need no validation set.
+    ``--eval-translation`` also translates in validation. Data are memory-mapped
+    (``--data-loading``). ``step_hooks``, such as ``--source-noise``, transform batches before they
+    are trained on. Criterions are notified of each update. Objects that they train outside the
+    model are saved in checkpoints (``register_state``).
     """
 
-    provides_lang_ids = True  # in every batch, which models with parts for each language ask
-    provides_update_info = True  # to a criterion, some of whose terms train what is not the model's
-    resets_optimizer = False  # whether a checkpoint is gone on with without its optimizer's state
+    provides_lang_ids = True  # in every batch, for models with parts for each language
+    provides_update_info = True  # to criterions, some of which train objects outside the model
+    resets_optimizer = False  # whether training resumes without the optimizer's state
 
     @property
     def trains_unlisted_pairs(self) -> bool:
-        """Whether sentences of other pairs than those of ``--lang-pairs`` are trained on."""
-        return getattr(self.args, "monolingual", None) is not None  # from no language
+        """Whether there are sentences of pairs other than those of ``--lang-pairs``."""
+        return getattr(self.args, "monolingual", None) is not None  # they have no source language
 
     @staticmethod
     def add_args(parser: ArgumentParser) -> None:
-        """fairseq's options, and those of loading and of scores during training."""
+        """fairseq's options, and those of this task."""
         TranslationMultiSimpleEpochTask.add_args(parser)
         add_loading_options(parser)
         add_auxiliary_options(parser)
@@ -100,8 +100,8 @@ class TdoTranslationTask(TranslationMultiSimpleEpochTask):
     ) -> None:
         if args.enable_reservsed_directions_shared_datasets:
             raise UserError(
-                "`--enable-reservsed-directions-shared-datasets` must be off: fairseq would reuse "
-                "a source with its language tag as the target of the reversed direction; it is on"
+                "`--enable-reservsed-directions-shared-datasets` must be off: fairseq would use "
+                "a source with its language tag as the target of the reverse direction; it is on"
             )
         super().__init__(args, langs, dicts, training)
         self.data_manager = _manager(args)(
@@ -113,15 +113,15 @@ class TdoTranslationTask(TranslationMultiSimpleEpochTask):
         self.step_hooks = self.make_step_hooks() if training else []
 
     def make_step_hooks(self) -> list[StepHook]:
-        """What makes of a batch those that are trained on, in order."""
+        """The hooks that transform a batch before it is trained on, in order."""
         return [] if no_noise(self.args) else [SourceNoise(self)]
 
     @staticmethod
     def check_command_line(parser: ArgumentParser, args: Namespace, words: Sequence[str]) -> None:
-        """Called with all command lines of fairseq's commands.
+        """Called for all command lines of fairseq's commands.
 
         Raises:
-            UserError: an option that would be ignored, or that makes no sense.
+            UserError: an option would have no effect, or is invalid.
         """
         fairseq_options.check_command_line(parser, args, words)
 
@@ -130,8 +130,8 @@ class TdoTranslationTask(TranslationMultiSimpleEpochTask):
         """As fairseq's.
 
         Raises:
-            UserError: on languages that are not among ``--langs``, missing dictionaries, or
-                options of loading that contradict each other.
+            UserError: a language is not in ``--langs``, a dictionary is missing, or options of
+                loading contradict each other.
         """
         check_language_options(args)
         check_loading_options(args)
@@ -139,7 +139,7 @@ class TdoTranslationTask(TranslationMultiSimpleEpochTask):
         check_mark(args)
         settings = settings_of(args)
         for side in ("left_pad_source", "left_pad_target"):
-            # of a checkpoint it is True, which fairseq, that takes these as text, reads as False
+            # a checkpoint holds True, but fairseq compares with text and would read False
             setattr(args, side, str(settings[side]))
         try:
             langs, dicts, training = _manager(args).prepare(cls.load_dictionary, args, **kwargs)
@@ -147,7 +147,7 @@ class TdoTranslationTask(TranslationMultiSimpleEpochTask):
                 add_mask_symbol(list(dicts.values()))
             if training:
                 check_auxiliary_options(args)
-            # so that a checkpoint has them, and the file may go
+            # so that checkpoints hold the list, and the file is no longer needed
             args.langs, args.lang_dict = list(langs), None
             return cls(args, langs, dicts, training)
         except UserError:
@@ -166,7 +166,7 @@ class TdoTranslationTask(TranslationMultiSimpleEpochTask):
         """As fairseq's, which compares symbol by symbol; here each object is compared once.
 
         Raises:
-            UserError: where languages of one side have different dictionaries.
+            UserError: languages of one side have different dictionaries.
         """
         sides = [
             list({id(dicts.get(language)): language for language in side}.values())
@@ -176,15 +176,15 @@ class TdoTranslationTask(TranslationMultiSimpleEpochTask):
             super().check_dicts(dicts, *sides)
         except AssertionError:
             raise UserError(
-                "`data` must hold one dictionary for all source languages and one for all target "
-                "languages; it holds several"
+                "`data` must have one dictionary for all source languages and one for all target "
+                "languages; it has several"
             ) from None
 
     def build_model(self, args: Namespace, from_checkpoint: bool = False) -> Any:
         """As fairseq's.
 
         Raises:
-            UserError: on a model that takes no language ids.
+            UserError: the model takes no language ids.
         """
         model = super().build_model(args, from_checkpoint)
         check_takes_languages(model, args)
@@ -193,10 +193,10 @@ class TdoTranslationTask(TranslationMultiSimpleEpochTask):
         return model
 
     def build_criterion(self, cfg: Any, *more: Any) -> Any:
-        """As fairseq's; a part of the model that only a loss term trains must have it.
+        """As fairseq's; checks that parts that only a loss term trains have the term.
 
         Raises:
-            UserError: it has not, and several workers would wait for its gradient.
+            UserError: a term is missing, and several workers would wait for the gradient.
         """
         criterion = super().build_criterion(cfg, *more)
         terms = getattr(criterion, "terms", {})
@@ -206,22 +206,22 @@ class TdoTranslationTask(TranslationMultiSimpleEpochTask):
         return criterion
 
     def build_generator(self, models: Any, args: Any, *more: Any, **options: Any) -> Any:
-        """As fairseq's, with a search of its own that gives the same hypotheses.
+        """As fairseq's, with a faster search that gives the same hypotheses.
 
         Raises:
-            UserError: where alignments are asked for: with one softmax over source and target no
-                attention over the source stands alone; ``--free-tag`` where no tag is forced.
+            UserError: alignments are requested, but with one softmax over source and target there
+                is no separate attention over the source; or ``--free-tag`` without forced tags.
         """
         check_alignment(args)
         generator = super().build_generator(models, args, *more, **options)
         return chosen_search(generator, self)
 
     def load_dataset(self, split: str, *args: Any, **kwargs: Any) -> None:
-        """As fairseq's; validation sets may be missing where they are not used.
+        """As fairseq's; validation sets may be missing if they are not used.
 
         Raises:
-            UserError: on a training set that is not there for one of the directions, or another
-                one that is there for none.
+            UserError: a training set is missing for one of the directions, or another set for all
+                directions.
         """
         trained = split == getattr(self.args, "train_subset", None)
         try:
@@ -230,17 +230,17 @@ class TdoTranslationTask(TranslationMultiSimpleEpochTask):
             if isinstance(error, KeyError) and not str(error.args[0]).startswith("main:"):
                 raise
             if self.training and not trained and getattr(self.args, "disable_validation", False):
-                return  # fairseq loads them all the same
+                return  # fairseq loads validation sets even if they are not used
             raise UserError(
-                f"`data` must hold split {split} for {'each' if trained else 'one'} of "
+                f"`data` must have split {split} for {'each' if trained else 'at least one'} of "
                 f"{', '.join(self.lang_pairs)}; {self.args.data} does not"
-                + (" (--disable-validation does without)" if self.training and not trained else "")
+                + (" (or set --disable-validation)" if self.training and not trained else "")
             ) from None
 
     def inference_step(
         self, generator: Any, models: Any, sample: Sample, *more: Any, **options: Any
     ) -> Any:
-        """As fairseq's; fairseq-interactive copies of a batch what does not tell its languages."""
+        """As fairseq's; adds language ids, which fairseq-interactive drops from batches."""
         if "tgt_lang_id" not in sample["net_input"] and getattr(self.args, "target_lang", None):
             pair = self.args.source_lang, self.args.target_lang
             sample = self.data_manager.batch_with_ids(sample, *pair)
@@ -249,7 +249,7 @@ class TdoTranslationTask(TranslationMultiSimpleEpochTask):
     def build_dataset_for_inference(
         self, src_tokens: list[Tensor], src_lengths: list[int], constraints: Any = None
     ) -> Any:
-        """As fairseq's, of tokens without tags; ``--truncate-source`` leaves room for the tag."""
+        """As fairseq's, for tokens without tags; ``--truncate-source`` leaves space for the tag."""
         src_tokens = self.data_manager.cut_untagged(src_tokens)
         src_lengths = [len(tokens) for tokens in src_tokens]
         dataset = super().build_dataset_for_inference(src_tokens, src_lengths, constraints)
@@ -265,7 +265,7 @@ class TdoTranslationTask(TranslationMultiSimpleEpochTask):
         """As fairseq's.
 
         Raises:
-            UserError: on sentences that are too long, unless they are to be left out.
+            UserError: sentences are too long, and are not to be left out.
         """
         kept = self.lengths.check(dataset, indices, max_positions, ignore_invalid_inputs)
         if not ignore_invalid_inputs:
@@ -276,7 +276,7 @@ class TdoTranslationTask(TranslationMultiSimpleEpochTask):
         """As fairseq's.
 
         Raises:
-            UserError: by what it returns, where a sentence does not fit into a batch.
+            UserError: (by the returned function) a sentence does not fit in a batch.
         """
         make = super().create_batch_sampler_func(*limits, **options)
 
@@ -287,11 +287,11 @@ class TdoTranslationTask(TranslationMultiSimpleEpochTask):
         return construct_batch_sampler
 
     def get_batch_iterator(self, dataset: Any, **options: Any) -> Any:
-        """As fairseq's; fairseq-generate may ask for one of ``--num-shards`` parts of a set."""
+        """As fairseq's; fairseq-generate may process one of ``--num-shards`` parts of a set."""
         shards = getattr(self.args, "num_shards", 1)
         if not self.training and shards > 1 and options.get("num_shards", 1) == 1:
             options |= {"num_shards": shards, "shard_id": self.args.shard_id}
-        # fairseq batches at once with `--sampling-method RoundRobin`
+        # with `--sampling-method RoundRobin` fairseq batches here
         with self.lengths.batching(dataset):
             return super().get_batch_iterator(dataset=dataset, **options)
 
@@ -304,7 +304,7 @@ class TdoTranslationTask(TranslationMultiSimpleEpochTask):
         update_num: int,
         ignore_grad: bool = False,
     ) -> tuple[Any, Any, dict[str, Any]]:
-        """As fairseq's, of all that the step hooks make of a batch: the sums of what each gives."""
+        """As fairseq's, summed over the batches that the step hooks make."""
         step = super().train_step
         batches, logs = batches_of(self.step_hooks, sample, model, update_num)
         results = []
@@ -315,18 +315,18 @@ class TdoTranslationTask(TranslationMultiSimpleEpochTask):
         return sum(losses), sum(sizes), {**summed(logged), **logs}
 
     def optimizer_step(self, optimizer: Any, model: Any, update_num: int) -> None:
-        """As fairseq's; what belongs to neurons that no pair uses stays as it is."""
+        """As fairseq's; parameters of neurons that no pair uses stay unchanged."""
         neurons = getattr(getattr(unwrapped(model), "core", None), "neurons", None)
         with nullcontext() if neurons is None else neurons.still():
             super().optimizer_step(optimizer, model, update_num)
 
     def begin_epoch(self, epoch: int, model: Any) -> None:
-        """As fairseq's; before the first update, ``--eval-translation`` is made ready.
+        """As fairseq's; prepares ``--eval-translation`` before the first update.
 
-        Not earlier, since whatever else opens a checkpoint builds its task too.
+        Not earlier, since other commands that open a checkpoint also build its task.
 
         Raises:
-            UserError: it cannot be had, or masks of neurons come without the model they are of.
+            UserError: it is not possible, or neuron masks are used without their checkpoint.
         """
         super().begin_epoch(epoch, model)
         check_begun(unwrapped(model))
@@ -334,13 +334,13 @@ class TdoTranslationTask(TranslationMultiSimpleEpochTask):
             self.validation = validation_of(self, model)
 
     def begin_valid_epoch(self, epoch: int, model: Any) -> None:
-        """Translate and score, so that whatever looks at a validation finds its own scores."""
+        """Translate and score, so that the scores belong to this validation."""
         super().begin_valid_epoch(epoch, model)
         if self.validation is not None:
             self.validation.run(model)
 
     def reduce_metrics(self, logging_outputs: list[dict[str, Any]], criterion: Any) -> None:
-        """As fairseq's, with what step hooks log in training, and the scores in validation."""
+        """As fairseq's, with the logs of step hooks in training and the scores in validation."""
         super().reduce_metrics(logging_outputs, criterion)
         if criterion.training:
             for hook in self.step_hooks:
@@ -349,28 +349,28 @@ class TdoTranslationTask(TranslationMultiSimpleEpochTask):
             self.validation.log()
 
     def post_validate(self, model: Any, stats: dict[str, Any], agg: Any) -> None:
-        """Keep the scores of a validation, after its first subset."""
+        """Write the scores of a validation, after its first subset."""
         if self.validation is not None:
             self.validation.write(stats["num_updates"])
 
     def register_state(self, name: str, part: Any) -> None:
-        """Have checkpoints keep the state of something that is neither model nor optimizer.
+        """Save the state of an object that is neither model nor optimizer in checkpoints.
 
         Args:
-            name: its key there.
-            part: has ``state_dict`` and ``load_state_dict``, which gets its state, or None from a
-                checkpoint without it, and whether the state of optimizers is to be left out.
+            name: its key in checkpoints.
+            part: has ``state_dict`` and ``load_state_dict``; the latter is called with its state,
+                or None for a checkpoint without it, and whether to ignore optimizers' state.
         """
         self.task_state.register(name, part)
 
     def state_dict(self) -> dict[str, Any]:
-        """What a checkpoint keeps of the task, and of what was registered."""
+        """The state of the task and of registered objects, for a checkpoint."""
         return self.task_state.state_dict()
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Compare a checkpoint's data with this task's, and restore what was registered.
+        """Compare a checkpoint's data with this task's, and restore registered objects.
 
         Raises:
-            UserError: languages, dictionaries or what text passes through differ.
+            UserError: languages, dictionaries or text preprocessing differ.
         """
         self.task_state.load_state_dict(state_dict)

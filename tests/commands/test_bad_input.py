@@ -69,7 +69,7 @@ TRAINING = {
     "M below": (("--tdo-target-layer", "-1"), "`--tdo-target-layer` must be from 0 to 2"),
     "adaptation without a stage": (
         ("--tdo-target-layer", "0"),
-        "`--tdo-adaptation-dim` must be 0 where `--tdo-target-layer` is 0",
+        "`--tdo-adaptation-dim` must be 0 if `--tdo-target-layer` is 0",
     ),
     "negative width": (("--tdo-model-dim", "-8"), "`--tdo-model-dim` must be positive; it is -8"),
     "negative FFN": (("--tdo-ffn-dim", "-1"), "must be positive; it is -1"),
@@ -78,7 +78,7 @@ TRAINING = {
     "dropout": (("--dropout", "1.5"), "`--dropout` must be at least 0 and below 1; it is 1.5"),
     "layers of the other topology": (
         ("--tdo-encoder-layers", "2"),
-        "`--tdo-encoder-layers` must be left out where `--tdo-topology` is decoder-only; it is 2",
+        "`--tdo-encoder-layers` must not be set if `--tdo-topology` is decoder-only; it is 2",
     ),
     "InstruCL layer": (
         (*INSTRUCL, "--instrucl-layer", "4"),
@@ -90,7 +90,7 @@ TRAINING = {
     ),
     "hyphens": (
         ("--langs", "en,de,pt-BR", "--lang-pairs", "en-de,en-pt-BR"),
-        "of codes without a hyphen (pt_BR for pt-BR); one is en-pt-BR",
+        "of codes without a hyphen (pt_BR for pt-BR); it has en-pt-BR",
     ),
     "half a direction": (("--lang-pairs", "en-de,en-"), "must be directions such as en-de"),
     "unknown language": (("--lang-pairs", "en-de,en-xx"), "xx"),
@@ -98,8 +98,8 @@ TRAINING = {
         ("--enable-reservsed-directions-shared-datasets",),
         "`--enable-reservsed-directions-shared-datasets` must be off",
     ),
-    "missing split": (("--valid-subset", "dev"), "`data` must hold split dev"),
-    "missing direction": (("--lang-pairs", "en-de,de-fr"), "must hold split train for each of"),
+    "missing split": (("--valid-subset", "dev"), "`data` must have split dev"),
+    "missing direction": (("--lang-pairs", "en-de,de-fr"), "must have split train for each of"),
     "no such folder": ((), "`data` must be a folder of fairseq-preprocess"),
 }
 IN_A_PROCESS = ("M above", "InstruCL layer of an encoder-decoder")
@@ -135,7 +135,7 @@ def test_dictionaries_that_differ_among_languages(tmp_path):
     shutil.copytree(databin(), data)
     dictionary(data / "dict.fr.txt", ("fr", "es"))
     line = raised_by(start, *BASE, *TDO, *CROSS_ENTROPY, data=data)
-    assert "`data` must hold one dictionary for all source languages" in line
+    assert "`data` must have one dictionary for all source languages" in line
 
 
 def test_all_that_is_wrong_is_told_at_once():
@@ -201,12 +201,12 @@ def test_generating_with_a_truncated_checkpoint():
 
 def test_generating_a_missing_split():
     line = raised_by(generate, *generate_flags("--gen-subset", "spam"))
-    assert "`data` must hold split spam" in line
+    assert "`data` must have split spam" in line
 
 
 def test_generating_too_long_sentences():
     line = raised_by(generate, *generate_flags("--max-source-positions", "4"))
-    assert "must hold every sentence; they are (4, 1024)" in line
+    assert "must be at least the longest sentence; they are (4, 1024)" in line
     assert "--skip-invalid-size-inputs-valid-test" in line
 
 

@@ -42,7 +42,7 @@ def refused(capsys):
 def test_bad_requests_are_one_line(refused, tmp_path):
     m2m, out = folder("m2m100"), tmp_path / "out"
     line = refused
-    assert "up to 4, as many as the decoder has, or `--layers` be less" in line(
+    assert "up to 4, the number in the decoder, or `--layers` must be less" in line(
         m2m, out, "--layers", "3"
     )
     assert "`--layers` must be at most 1000" in line(m2m, out, "--layers", str(10**9))
@@ -51,13 +51,13 @@ def test_bad_requests_are_one_line(refused, tmp_path):
     assert "`--stack` must be encoder or decoder" in line(m2m, out, "--stack", "decoder:4-1")
     assert "`--stack` must name 4 layers" in line(m2m, out, "--stack", "decoder:1-3")
     assert "up to 4" in line(m2m, out, "--stack", "decoder:2-5")
-    assert "`--stack` must be left out" in line(
+    assert "`--stack` must not be set" in line(
         m2m, out, "--stack", "decoder:1-4", to="tdo_encoder_decoder"
     )
     assert "`--decoder` must name layers of the decoder" in line(
         m2m, out, "--layers", "3", "--decoder", "encoder:1-3", to="tdo_encoder_decoder"
     )
-    assert "none called xx" in line(m2m, out, "--languages", "en,xx")
+    assert "none named xx" in line(m2m, out, "--languages", "en,xx")
     assert "no tags of nllb" in line(m2m, out, family="nllb")
     assert "at least two" in line(m2m, out, "--languages", "en")
     assert "`--new-languages` must be new" in line(m2m, out, "--new-languages", "de")
@@ -67,8 +67,8 @@ def test_bad_requests_are_one_line(refused, tmp_path):
     assert "`--dict` must be left out" in line(m2m, out, *own_files())
     for words in (("--adaptation-dim", "8"), ("--target-layer", "1")):
         for arch in ("tdo_prefix_decoder_only", "tdo_encoder_decoder"):
-            assert f"`{words[0]}` must be left out" in line(m2m, out, *words, to=arch)
-    assert "name of another; de is one" in line(m2m, out, "--languages", "de=en,fr")
+            assert f"`{words[0]}` must not be set" in line(m2m, out, *words, to=arch)
+    assert "another's name; de is taken" in line(m2m, out, "--languages", "de=en,fr")
     assert "letters, digits and _" in line(m2m, out, "--languages", "e-n=en,fr")
     assert "letters, digits and _" in line(m2m, out, "--new-languages", "e s")
     new = ("--new-languages", "eus")
@@ -76,7 +76,7 @@ def test_bad_requests_are_one_line(refused, tmp_path):
     assert "`--new-pieces` must come with `--ext" in line(m2m, out, *new, "--new-pieces", "9")
     text = tmp_path / "text"
     extend = (*new, "--extend-vocabulary", text)
-    assert "`--extend-vocabulary` must name files" in line(m2m, out, *extend)
+    assert "`--extend-vocabulary` must be text files" in line(m2m, out, *extend)
     text.touch()
     assert "`--new-pieces` must suit the text" in line(m2m, out, *extend)
     dictionary = tmp_path / "dictionary"
@@ -85,7 +85,7 @@ def test_bad_requests_are_one_line(refused, tmp_path):
     assert "line 2 of" in line(checkpoint, out, "--dict", dictionary, "--spm", spm_file())
     spm = tmp_path / "other.model"
     spm.write_bytes(segmentation())
-    assert "`--spm` must cut text into entries" in line(
+    assert "`--spm` must segment text into entries" in line(
         checkpoint, out, *own_files()[:2], "--spm", spm
     )
 
@@ -94,8 +94,8 @@ def test_other_models_are_refused(refused, tmp_path):
     out = tmp_path / "out"
     config = folder("m2m100") / "config.json"
     for changes, message in (
-        ({"activation_function": "gelu"}, "activation_function is relu"),
-        ({"model_type": "marian"}, "model_type is m2m_100"),
+        ({"activation_function": "gelu"}, "activation_function relu"),
+        ({"model_type": "marian"}, "model_type m2m_100"),
         ({"d_model": "16"}, "whole number above 0 as d_model"),
         ({"max_position_embeddings": None}, "above 0 as max_position_embeddings; it is None"),
         ({"decoder_layers": 5}, "must have decoder.layers.4.self_attn.q_proj.weight"),
@@ -113,15 +113,15 @@ def test_other_models_are_refused(refused, tmp_path):
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("model.safetensors", "cut", "model.safetensors must be whole"),
+        ("model.safetensors", "cut", "model.safetensors must be complete"),
         ("model.safetensors.index.json", "{", "model.safetensors.index.json must be readable"),
         ("model.safetensors.index.json", "{}", "model.safetensors.index.json must be readable"),
         ("sentencepiece.bpe.model", "no", "must be a SentencePiece model"),
         ("config.json", "[1]", "config.json must be readable"),
-        ("vocab.json", "[1]", "must hold a tokenizer of m2m100"),
-        ("tokenizer_config.json", "{", "must hold a tokenizer of m2m100"),
-        ("vocab.json", None, "must hold vocab.json"),
-        ("model.safetensors", None, "must hold model.safetensors or pytorch_model.bin"),
+        ("vocab.json", "[1]", "must have a tokenizer of m2m100"),
+        ("tokenizer_config.json", "{", "must have a tokenizer of m2m100"),
+        ("vocab.json", None, "must have vocab.json"),
+        ("model.safetensors", None, "must have model.safetensors or pytorch_model.bin"),
     ],
 )
 def test_damaged_folders_are_one_line(name, content, message, refused, tmp_path):
@@ -138,7 +138,7 @@ def test_a_pickle_that_holds_no_parameters_is_one_line(refused, tmp_path):
     (original / "model.safetensors").unlink()
     for stored in ([1], {"model.shared.weight": [1.0]}):
         torch.save(stored, original / "pytorch_model.bin")
-        assert "must hold parameters by name" in refused(original, tmp_path / "out")
+        assert "must have only parameters by name" in refused(original, tmp_path / "out")
 
 
 def test_a_folder_is_replaced_only_when_asked(refused, tmp_path):

@@ -181,7 +181,7 @@ def test_a_run_that_is_ended(number, translate, tmp_path):
     if number == signal.SIGTERM:
         _, errors = process.communicate(timeout=60)
         assert process.returncode == 143 and "Traceback" not in errors
-        assert "the same command goes on from what is whole" in errors
+        assert "run the same command again to continue" in errors
         assert not Path(f"/proc/{command}").exists()
         return
     process.wait()

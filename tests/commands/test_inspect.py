@@ -185,9 +185,12 @@ def test_shards_are_counted_together(inspect, tmp_path: Path) -> None:
     [
         (("--batches", "0"), "`--batches` must be at least 1; it is 0"),
         (("--max-tokens", "9"), "`--batches` must be given with --max-tokens 9, which only"),
-        (("--batches", "1", "--max-tokens", "x"), "`fairseq-train` must understand its options"),
+        (("--batches", "1", "--max-tokens", "x"), "`fairseq-train` must accept its options"),
         (("--batches", "1", "--no-such"), "unrecognized arguments: --no-such"),
-        (("--batches", "1", "--max-tokens", "2"), "and `--max-tokens` must leave a sentence"),
+        (
+            ("--batches", "1", "--max-tokens", "2"),
+            "`--max-tokens` must admit at least one sentence",
+        ),
         (("--batches", "1", "--task", STOCK), f"`--task` must be tdo_translation; it is {STOCK}"),
         (("--plot", "sizes.gif"), "`--plot` must end in .svg or .png; it is sizes.gif"),
         (("--json", "none/such.json"), "`--json` must be a file in a folder that is there"),

@@ -95,5 +95,5 @@ def test_a_training_that_ends_with_it_is_warned_of(caplog, updates, warned):
         if "loss term lexical" in record.getMessage()
     ]
     assert messages == warned * [
-        "the loss term lexical is there to the end: --max-update is 4, --lexical-updates 4"
+        "the loss term lexical stays on until the end: --max-update is 4, --lexical-updates 4"
     ]

@@ -90,7 +90,7 @@ def test_trained_on_resumed_and_decoded(begun, tmp_path):
 def test_masks_begin_with_their_checkpoint(begun, tmp_path):
     _, start, on = begun
     for words in ((*on[:-2],), (*on[:-2], "--restore-file", "no.pt", "--reset-optimizer")):
-        with pytest.raises(UserError, match=r"were allocated, where .* no checkpoint was loaded"):
+        with pytest.raises(UserError, match=r"were allocated when .* no checkpoint was loaded"):
             train(tmp_path / "new", *words, "--max-update", "1")
     # in the folder of that checkpoint fairseq would go on with its optimizer
     before = start.read_bytes()
@@ -153,7 +153,7 @@ def test_erased(begun, tmp_path, capsys):
         (("--general", "1.5"), "`--general` must be from 0 to 1; it is 1.5"),
         (("--specific", "0.5"), "`--specific` and `--pair` must come together"),
         (("--specific", "0.5", "--pair", "en-xx"), "`--pair` must be of two of en, de, fr, es"),
-        (("--specific", "0.5", "--pair", "de-fr"), "must be one that the model's masks know"),
+        (("--specific", "0.5", "--pair", "de-fr"), "must be a pair that the model has a mask for"),
         (("--general", "0.5", "--path", str(start)), "that was trained with --tdo-neuron-masks"),
     ):
         assert cli.main([*words, *options]) == 2

@@ -225,11 +225,11 @@ def test_tdo_inspect_and_tdo_flags(run, tmp_path):
 # --- what is refused -------------------------------------------------------------------------
 
 REFUSED = {
-    "unknown language": (("--robt-languages", "de,xx"), "`--robt-languages` must be some of"),
-    "one language": (("--robt-languages", "de"), "must have two languages at least"),
+    "unknown language": (("--robt-languages", "de,xx"), "`--robt-languages` must be a subset of"),
+    "one language": (("--robt-languages", "de"), "must have at least two languages"),
     "no tag of the target": (
         ("--encoder-langtok", "src"),
-        "`--encoder-langtok` must be tgt, or --decoder-langtok given",
+        "`--encoder-langtok` must be tgt, or --decoder-langtok on",
     ),
     "share": (("--robt-share", "2"), "`--robt-share` must be above 0 and at most 1; it is 2.0"),
 }

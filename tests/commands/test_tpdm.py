@@ -153,7 +153,7 @@ def test_a_checkpoint_without_a_generator(tmp_path):
     with pytest.raises(UserError) as raised:
         train(tmp_path, *more)
     assert str(raised.value) == (
-        "`--tpdm-new-generator` must be given to go on from a checkpoint without a generator; it "
+        "`--tpdm-new-generator` must be set to resume from a checkpoint without a generator; it "
         "is not"
     )
     train(tmp_path, *more, "--tpdm-new-generator", "--disable-validation")
@@ -183,11 +183,11 @@ def test_the_module_without_its_losses(tmp_path, caplog):
     flags = (*BASE, *CROSS_ENTROPY, *TPDM[4:], "--max-update", "1", "--disable-validation")
     with caplog.at_level("WARNING"):
         train(tmp_path, *flags)
-    assert "`--criterion` must have the term tpdm to train the positional head" in caplog.text
+    assert "`--criterion` must have the loss term tpdm to train the positional head" in caplog.text
     workers = ("--distributed-world-size", "2", "--ddp-backend", "legacy_ddp")
     args = training_arguments(*flags, *workers)
     task = tasks.setup_task(args)
-    with pytest.raises(UserError, match="`--criterion` must have the term tpdm to train the"):
+    with pytest.raises(UserError, match="`--criterion` must have the loss term tpdm to train the"):
         task.build_criterion(args)
 
 

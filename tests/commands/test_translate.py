@@ -206,7 +206,7 @@ def test_a_free_tag_is_one_of_the_folders_settings(translate, tmp_path):
 
 @pytest.mark.parametrize("flags", [(), ("--decoder-langtok", "--lang-tok-replacing-bos-eos")])
 def test_a_free_tag_is_refused_where_none_is_forced(flags):
-    line = "`--free-tag` must be left out where hypotheses are not forced to begin with a tag"
+    line = "`--free-tag` must be off unless hypotheses begin with a forced tag"
     with pytest.raises(UserError, match=line):
         decoded("de-fr", trained(*flags), free_tag=True)
     with pytest.raises(UserError, match=line):

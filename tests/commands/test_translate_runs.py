@@ -79,7 +79,7 @@ def test_a_run_that_is_ended_takes_its_workers_along(number, tmp_path):
     _, errors = process.communicate(timeout=60)
     assert process.returncode == {signal.SIGTERM: 143, signal.SIGINT: 130}[number]
     assert "Traceback" not in errors
-    line = "tdo translate: ended by SIGTERM; the same command goes on from what is whole\n"
+    line = "tdo translate: ended by SIGTERM; run the same command again to continue\n"
     assert (line in errors) == (number == signal.SIGTERM)
     assert children and not any(Path(f"/proc/{pid}").exists() for pid in children)
 

@@ -66,11 +66,11 @@ def test_nothing_is_computed_that_nobody_asks_for(case, make_model, batch):
 
 def test_only_a_source_that_a_target_reads(make_model, batch):
     request = SourceRequest(batch[0], (1,), source_kv=False, capture=CAPTURED)
-    with pytest.raises(ValueError, match="captured only of a source that a target reads"):
+    with pytest.raises(ValueError, match="captured only from a source that a target reads"):
         make_model(**CASES[0]).encode_all([request])
 
 
 def test_a_source_of_which_nothing_is_wanted(make_model, batch):
     request = SourceRequest(batch[0], source_kv=False)
-    with pytest.raises(ValueError, match="something must be wanted of a source"):
+    with pytest.raises(ValueError, match="a source request must name at least one output"):
         make_model(**CASES[0]).encode_all([request])

@@ -112,7 +112,7 @@ def test_source_and_target_side_by_side(case, padding, ends, make_model, batch):
 
 def test_a_target_needs_its_source(make_model, batch):
     source, previous, _ = batch
-    with pytest.raises(ValueError, match="the first source must be one that a target reads"):
+    with pytest.raises(ValueError, match="the first request must have source_kv"):
         make_model(**CASES[0])([SourceRequest(source, (1,), source_kv=False)], previous)
 
 

@@ -1,1 +1,1 @@
-"""Which neurons matter to which language pairs, and which of them a pair is given."""
+"""Importance of neurons to language pairs, and allocation of neurons to pairs."""

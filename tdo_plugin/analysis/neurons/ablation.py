@@ -1,4 +1,4 @@
-"""Ablation neurons of a model with masks at random (Xie et al., 2021, section 5.4).
+"""Random ablation of neurons in a model with masks (Xie et al., 2021, section 5.4).
 
 Shapes: P pairs, W all neurons.
 """
@@ -17,13 +17,13 @@ from tdo_plugin.errors import UserError
 
 @dataclass(frozen=True)
 class Ablation:
-    """What is ablated.
+    """The neurons to ablate.
 
     Attributes:
         general: share of the general neurons.
-        specific: share of the neurons that the pair uses and not all share.
-        pair: index of its source and target language; None where `specific` is 0.
-        seed: of the draw.
+        specific: share of the pair's specific neurons (used by it, but not general).
+        pair: indices of source and target language; None if `specific` is 0.
+        seed: of the random choice.
     """
 
     general: float = 0.0
@@ -32,7 +32,7 @@ class Ablation:
     seed: int = 1
 
     def chosen(self, masks: Tensor, general: Tensor, pairs: Tensor) -> Tensor:
-        """Which neurons (W,) go, each kind's number rounded.
+        """The neurons (W,) to ablate, the number of each kind rounded.
 
         Args:
             masks: boolean (P, W).
@@ -40,14 +40,14 @@ class Ablation:
             pairs: (P, 2).
 
         Raises:
-            UserError: the masks know no such pair, or nothing would go.
+            UserError: there is no mask for the pair, or no neuron would be ablated.
         """
         draws = torch.Generator().manual_seed(self.seed)
         gone = _drawn(general, self.general, draws)
         if self.pair is not None:
             matching = (pairs == torch.tensor(self.pair)).all(1)
             if not matching.any():
-                raise UserError("`--pair` must be one that the model's masks know; it is none")
+                raise UserError("`--pair` must be a pair that the model has a mask for; it is not")
             gone |= _drawn(masks[matching][0] & ~general, self.specific, draws)
         if not gone.any():
             raise UserError("`--general` or `--specific` must ablate a neuron; they ablate none")
@@ -55,11 +55,11 @@ class Ablation:
 
 
 def ablated(stored: Mapping[str, Tensor], ablation: Ablation) -> tuple[dict[str, Tensor], int]:
-    """The masks of a checkpoint with some neurons zero for every pair, and how many these are.
+    """A checkpoint's masks with some neurons set to zero for every pair, and their number.
 
     Args:
         stored: ``masks``, ``general``, ``pairs`` and ``digest`` of the checkpoint.
-        ablation: what goes.
+        ablation: the neurons to ablate.
     """
     gone = ablation.chosen(stored["masks"].bool(), stored["general"].bool(), stored["pairs"])
     masks, general = stored["masks"] & ~gone, stored["general"] & ~gone
@@ -69,7 +69,7 @@ def ablated(stored: Mapping[str, Tensor], ablation: Ablation) -> tuple[dict[str,
 
 
 def _drawn(among: Tensor, share: float, draws: torch.Generator) -> Tensor:
-    """A share of the true entries (W,)."""
+    """A random share of the true entries (W,)."""
     places = among.nonzero()[:, 0]
     order = torch.randperm(len(places), generator=draws)
     gone = torch.zeros_like(among)

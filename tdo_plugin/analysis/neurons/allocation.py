@@ -1,6 +1,6 @@
-"""Neurons of all pairs, and of some (Xie et al., 2021, sections 3.1 and 3.2 and appendix A).
+"""Allocation of general and specific neurons (Xie et al., 2021, sections 3.1, 3.2, appendix A).
 
-Each module is allocated on its own.
+Each module is allocated separately.
 
 Shapes: P language pairs, G groups of them, W neurons of a module.
 """
@@ -21,14 +21,14 @@ WAYS = ("pair", "source", "target", "separate")
 
 @dataclass(frozen=True)
 class PairSummary:
-    """What a pair was given, over all modules.
+    """The neurons allocated to a pair, over all modules.
 
     Attributes:
-        specific: how many neurons it has that are not everybody's.
-        alone: how many of them no other group has.
-        share: of the model's neurons that are on for it, the general ones included.
-        without_specific: modules in which it has none that is specific.
-        without_any: modules in which it has none at all, by name.
+        specific: number of its neurons that are not general.
+        alone: number of these that no other group has.
+        share: of the model's neurons that are on for the pair, including general ones.
+        without_specific: number of modules in which it has no specific neuron.
+        without_any: names of modules in which it has no neuron at all.
     """
 
     specific: int
@@ -40,14 +40,14 @@ class PairSummary:
 
 @dataclass(frozen=True)
 class Summary:
-    """An allocation in numbers.
+    """Statistics of an allocation.
 
     Attributes:
-        modules: how many there are.
-        neurons: of all modules.
-        general: of them, those of every pair.
-        specific: the others.
-        groups: how many share a specific neuron, on average; None where there are none.
+        modules: number of modules.
+        neurons: number of neurons in all modules.
+        general: number of neurons that every pair has.
+        specific: number of other neurons.
+        groups: mean number of groups that share a specific neuron; None if there are none.
         pairs: by pair.
     """
 
@@ -60,17 +60,17 @@ class Summary:
 
 
 def chosen(importance: Importance, pairs: Sequence[str]) -> Importance:
-    """The rows of some pairs, which all are in it, in their order there."""
+    """The rows of some pairs, in their order in ``importance``, which must have all of them."""
     rows = [row for row, pair in enumerate(importance.pairs) if pair in pairs]
     modules = {name: theta[rows] for name, theta in importance.modules.items()}
     return replace(importance, pairs=[importance.pairs[row] for row in rows], modules=modules)
 
 
 def relative(importance: Importance) -> Importance:
-    """Importance over its mean over a pair's neurons of the module, where that is not 0.
+    """Importance divided by the pair's mean in the module, unless that is 0.
 
-    Not in the paper. Taylor importance grows with the loss's gradient, so that between pairs of
-    unlike losses it compares these rather than neurons.
+    Not in the paper. Taylor importance grows with the gradient of the loss, so that between pairs
+    with different losses it would compare the losses rather than neurons.
     """
     modules = {
         name: theta / theta.mean(1, keepdim=True).where(theta.any(1, keepdim=True), 1.0)
@@ -80,12 +80,12 @@ def relative(importance: Importance) -> Importance:
 
 
 def groups_of(pairs: Sequence[str], by: str, side: str) -> list[str]:
-    """The group of each pair, to which neurons of a module are allocated.
+    """The group of each pair, which shares its allocation in a module.
 
     Args:
         pairs: such as `de-en`.
         by: one of `WAYS`.
-        side: the module's, `source` or `target`.
+        side: of the module, `source` or `target`.
     """
     way = side if by == "separate" else by
     if way == "pair":
@@ -94,11 +94,11 @@ def groups_of(pairs: Sequence[str], by: str, side: str) -> list[str]:
 
 
 def general_neurons(theta: Tensor, share: float) -> Tensor:
-    """Those that matter most over all pairs (equation 1), (W,); among equals the first.
+    """The neurons most important over all pairs (equation 1), (W,); among equals the first.
 
     Args:
         theta: importance, (P, W).
-        share: rho, from 0 to 1; so many of the neurons, to the nearest whole number.
+        share: rho, from 0 to 1: the share of neurons, rounded to a whole number.
     """
     order = theta.mean(0).argsort(descending=True, stable=True)
     general = torch.zeros(theta.shape[1], dtype=torch.bool)
@@ -107,14 +107,14 @@ def general_neurons(theta: Tensor, share: float) -> Tensor:
 
 
 def important(theta: Tensor, threshold: float, groups: Sequence[str]) -> Tensor:
-    """For which pairs' groups a neuron is important enough (equation 9), (P, W).
+    """Whether a neuron is important enough for each pair's group (equation 9), (P, W).
 
-    A group's importance is the mean of its pairs', a choice of ours: the paper does not say.
+    A group's importance is the mean over its pairs (ours; the paper does not define it).
 
     Args:
         theta: importance, (P, W).
-        threshold: k, from 0 (for all) to 1 (for the best, or all that equal it).
-        groups: of each pair.
+        threshold: k, from 0 (all neurons) to 1 (the best, and any equal to it).
+        groups: the group of each pair.
     """
     places = {name: place for place, name in enumerate(dict.fromkeys(groups))}
     index = torch.tensor([places[name] for name in groups])
@@ -125,12 +125,12 @@ def important(theta: Tensor, threshold: float, groups: Sequence[str]) -> Tensor:
 def allocate(
     importance: Importance, share: float, threshold: float, by: str
 ) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
-    """Give every pair its neurons.
+    """Allocate neurons to every pair.
 
     Args:
         importance: of the neurons to the pairs.
-        share: rho, as :func:`general_neurons`.
-        threshold: k, as :func:`important`.
+        share: rho, as in :func:`general_neurons`.
+        threshold: k, as in :func:`important`.
         by: one of `WAYS`.
 
     Returns:
@@ -146,14 +146,14 @@ def allocate(
 
 
 def summarize(masks: Masks, by: str, sides: Mapping[str, str]) -> Summary:
-    """Count what the pairs were given.
+    """Statistics of the allocated neurons.
 
     Args:
         masks: of the pairs.
-        by: one of `WAYS`, as they were allocated.
+        by: the grouping of the allocation, one of `WAYS`.
         sides: of each module.
     """
-    shared: list[Tensor] = []  # of each specific neuron by how many groups
+    shared: list[Tensor] = []  # for each specific neuron the number of groups that have it
     alone = torch.zeros(len(masks.pairs), dtype=torch.long)
     for name, mask in masks.modules.items():
         groups = groups_of(masks.pairs, by, sides[name])

@@ -1,4 +1,4 @@
-"""The pictures of importance and allocation (Xie et al., 2021, figures 2 and 3).
+"""Figures of importance and allocation (Xie et al., 2021, figures 2 and 3).
 
 Shapes: P language pairs, W neurons of a module.
 """
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-STRIP = 0.62  # inches of a pair's curve
+STRIP = 0.62  # height of a pair's curve in inches
 PANEL = 4.2, 3.0
 CELL = 0.46
-GROW = 0.9  # inches of a dendrogram
+GROW = 0.9  # height of a dendrogram in inches
 PARTS = {  # colours
     "attention": "C0",
     "cross_attention": "C1",
@@ -31,22 +31,22 @@ PARTS = {  # colours
     "feed_forward": "C2",
 }
 MARKERS = {"query": "o", "key": "s", "value": "^", "out": "D", "inner": "v", "outer": "X"}
-DASHES = ("-", "--", ":")  # of ten lines each
+DASHES = ("-", "--", ":")  # each for ten lines
 
 
 def draw_importance(
     theta: Tensor, pairs: Sequence[str], title: str, ylabel: str, paths: Sequence[Path]
 ) -> None:
-    """Draw the importance of a module's neurons in their order, a strip for each pair (figure 2).
+    """Draw the importance of a module's neurons in order, a strip for each pair (figure 2).
 
-    The strips stand one above the other on one scale, so that a neuron's peaks meet.
+    The strips are stacked on one horizontal scale, so that peaks of the same neuron align.
 
     Args:
         theta: importance, (P, W).
         pairs: names.
-        title: stands above.
-        ylabel: what theta is.
-        paths: `.svg` or `.png`; each appears only complete.
+        title: of the figure.
+        ylabel: name of theta.
+        paths: `.svg` or `.png`; each is written atomically.
     """
     figure = _empty((8.0, 1.1 + STRIP * len(pairs)), title)
     axes = figure.subplots(len(pairs), 1, squeeze=False, sharex=True, sharey=True)[:, 0]
@@ -70,10 +70,10 @@ def draw_layers(
     """Draw LScore over layers, a panel for each stack, a line for each pair (figure 3 a, b).
 
     Args:
-        scores: of each pair, by stack and layer; gaps where it is not a number.
+        scores: of each pair, by stack and layer; NaN leaves a gap.
         pairs: names.
-        title: stands above.
-        paths: `.svg` or `.png`; each appears only complete.
+        title: of the figure.
+        paths: `.svg` or `.png`; each is written atomically.
     """
     figure, panels = _panels([stack for stack, _ in scores], title)
     for stack, axis in panels.items():
@@ -88,9 +88,9 @@ def draw_modules(scores: Mapping[Place, float], title: str, paths: Sequence[Path
     """Draw MScore over layers, a panel for each stack, a line for each kind (figure 3 c, d).
 
     Args:
-        scores: by place; gaps where it is not a number.
-        title: stands above.
-        paths: `.svg` or `.png`; each appears only complete.
+        scores: by place; NaN leaves a gap.
+        title: of the figure.
+        paths: `.svg` or `.png`; each is written atomically.
     """
     figure, panels = _panels([place.stack for place in scores], title)
     for stack, axis in panels.items():
@@ -118,14 +118,14 @@ def draw_modules(scores: Mapping[Place, float], title: str, paths: Sequence[Path
 def draw_similarity(
     similarity: Tensor, tree: Tree, pairs: Sequence[str], title: str, paths: Sequence[Path]
 ) -> None:
-    """Draw a heat map of how alike pairs are, under a tree of the groups that they form.
+    """Draw a heat map of the similarity of pairs, below a tree of their groups.
 
     Args:
-        similarity: of two pairs, (P, P), from 0 to 1.
-        tree: of the same; it gives the order.
+        similarity: of each two pairs, (P, P), from 0 to 1.
+        tree: of the same pairs; determines the order.
         pairs: names.
-        title: stands above.
-        paths: `.svg` or `.png`; each appears only complete.
+        title: of the figure.
+        paths: `.svg` or `.png`; each is written atomically.
     """
     from matplotlib import colormaps
 
@@ -168,7 +168,7 @@ def _empty(size: tuple[float, float], title: str) -> Figure:
 
 
 def _panels(stacks: Sequence[str], title: str) -> tuple[Figure, dict[str, Axes]]:
-    """A panel for each stack, side by side on one scale."""
+    """A panel for each stack, side by side on the same scale."""
     from matplotlib.ticker import MaxNLocator
 
     names = list(dict.fromkeys(stacks))
@@ -197,7 +197,7 @@ def _share_legend(
     columns: int,
     paths: Sequence[Path],
 ) -> None:
-    """One legend below all panels, its labels in this order."""
+    """One legend below all panels, with labels in this order."""
     axes = list(panels.values())
     axes[0].set_ylabel(ylabel)
     handles = {line.get_label(): line for axis in axes for line in axis.get_lines()}

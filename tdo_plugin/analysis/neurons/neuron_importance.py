@@ -1,6 +1,6 @@
-"""How much each neuron matters to what a model computes (Xie et al., 2021, section 3.1).
+"""The importance of each neuron to a model's output (Xie et al., 2021, section 3.1).
 
-Shapes: B sentences, S source, T target, N positions that a module computes at once, W its neurons.
+Shapes: B sentences, S source, T target, N positions that a module computes together, W neurons.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from torch import Tensor, nn
 
 
 class Method(NamedTuple):
-    """What a position adds to the sum of a neuron.
+    """The contribution of a position to the sum of a neuron.
 
     Attributes:
-        by_gradient: whether the loss's gradient is needed.
-        value: of activations (N, W) and gradients (N, W), which are the activations again where
-            they are not needed; (N, W).
+        by_gradient: whether the gradient of the loss is needed.
+        value: a function of activations (N, W) and gradients (N, W; the activations again if
+            gradients are not needed) that returns (N, W).
     """
 
     by_gradient: bool
@@ -27,7 +27,7 @@ class Method(NamedTuple):
 
 
 METHODS = {
-    # equation 7: the loss's change, to first order, if the neuron were 0 at this position
+    # equation 7: first-order change of the loss if the neuron were 0 at this position
     "taylor": Method(True, lambda activation, gradient: (gradient * activation).abs()),
     # equation 8
     "absolute": Method(False, lambda activation, _: activation.abs()),
@@ -35,60 +35,59 @@ METHODS = {
 
 
 class RealPositions:
-    """Where the real positions are in whatever a module computes, told by how many it computes.
+    """Selects the real positions from a module's output, by its number of positions.
 
-    A module sees the source, the target, or [source ; target] row by row: B * S, B * T or
-    B * (S + T) positions, which are three different numbers as S and T are not alike
-    (:func:`unlike`).
+    A module computes the source, the target, or [source ; target] row by row: B * S, B * T or
+    B * (S + T) positions, three different numbers since S and T differ (:func:`unlike`).
 
     Args:
-        source: boolean (B, S), true where there is no padding.
-        target: boolean (B, T), likewise.
+        source: boolean (B, S), true except at padding.
+        target: boolean (B, T), true except at padding.
 
     Raises:
-        ValueError: S and T are alike.
+        ValueError: S and T are equal.
     """
 
     def __init__(self, source: Tensor, target: Tensor) -> None:
         if source.size(1) == target.size(1):
-            raise ValueError(f"source and target are both {source.size(1)} long")
+            raise ValueError(f"source and target must differ in length; both have {source.size(1)}")
         both = torch.cat([source, target], 1)
         self._places = {
             mask.numel(): mask.flatten().nonzero()[:, 0] for mask in (source, target, both)
         }
 
     def of(self, values: Tensor) -> Tensor:
-        """The real positions of (N, W) or (B, length, W), one after the other.
+        """The real positions of (N, W) or (B, length, W), concatenated.
 
         Raises:
-            ValueError: they are positions of something else.
+            ValueError: the number of positions is none of the three.
         """
         flat = values.flatten(0, -2)
         if len(flat) not in self._places:
             raise ValueError(
-                f"{len(flat)} positions are neither source's nor target's, nor both together: "
+                f"{len(flat)} positions are neither the source's, nor the target's, nor both: "
                 f"{', '.join(map(str, self._places))}"
             )
         return flat.index_select(0, self._places[len(flat)])
 
 
 def unlike(source: Tensor, target: Tensor, padding: int) -> Tensor:
-    """The target (B, T), with a column of padding behind it where it is as long as the source."""
+    """The target (B, T), with a column of padding appended if it is as long as the source."""
     if source.size(1) != target.size(1):
         return target
     return nn.functional.pad(target, (0, 1), value=padding)
 
 
 class NeuronMeans:
-    """Means over positions, padding left out, gathered batch by batch.
+    """Means over positions without padding, accumulated batch by batch.
 
     Args:
         points: the modules whose outputs are neurons, by name.
-        method: what is averaged.
-        scale: the loss is multiplied by it before the backward pass, and gradients divided by it
-            afterwards, so that a number format with few exponents can hold them.
-        rectified: points whose neurons are measured behind the ReLU that follows them. A negative
-            value then counts as 0; gradient times activation is the same on both sides.
+        method: the value to average.
+        scale: the loss is multiplied by it before the backward pass and gradients are divided by
+            it afterwards, to avoid underflow in fp16.
+        rectified: points whose neurons are measured after the ReLU that follows. A negative value
+            then counts as 0; gradient times activation is the same on both sides.
     """
 
     def __init__(
@@ -104,13 +103,13 @@ class NeuronMeans:
         self._sums: dict[str, Tensor] = {}
 
     def add(self, real: RealPositions, loss: Callable[[], Tensor]) -> float:
-        """One forward pass and, where gradients are needed, one backward pass.
+        """Run one forward pass and, if gradients are needed, one backward pass.
 
-        Nothing is added to the gradients of parameters, which need not require any.
+        Gradients of parameters are not changed, and parameters need not require any.
 
         Args:
             real: positions of the batch.
-            loss: runs the model, and gives the loss summed over the batch's tokens.
+            loss: runs the model and returns the loss summed over the batch's tokens.
 
         Returns:
             the loss.
@@ -121,7 +120,7 @@ class NeuronMeans:
         activations = [output for _, output in outputs]
         gradients: Sequence[Tensor] = activations
         if method.by_gradient:
-            # 0 where the loss does not depend on it
+            # 0 if the loss does not depend on the output
             gradients = torch.autograd.grad(
                 total_loss * self._scale, activations, materialize_grads=True
             )
@@ -131,14 +130,14 @@ class NeuronMeans:
 
     @property
     def means(self) -> dict[str, Tensor]:
-        """Of each module's neurons, (W,) in float64, on the CPU.
+        """The means of each module's neurons, (W,) in float64 on the CPU.
 
         Raises:
-            ValueError: a module has computed nothing.
+            ValueError: a module has not been run.
         """
         idle = [name for name, count in self.positions.items() if not count]
         if idle:
-            raise ValueError(f"{idle[0]} has not computed anything")
+            raise ValueError(f"{idle[0]} has not been run")
         return {name: (self._sums[name] / count).cpu() for name, count in self.positions.items()}
 
     def _add(self, name: str, activation: Tensor, gradient: Tensor) -> None:
@@ -153,12 +152,12 @@ class NeuronMeans:
 
     @contextmanager
     def _seen(self) -> Iterator[list[tuple[str, Tensor]]]:
-        """The outputs of all points, in the order of their calls, each with the point's name."""
+        """The outputs of all points with their names, in the order of their calls."""
         outputs: list[tuple[str, Tensor]] = []
 
         def hook_of(name: str) -> Callable[[nn.Module, object, Tensor], Tensor]:
             def hook(_: nn.Module, __: object, output: Tensor) -> Tensor:
-                # of frozen parameters the first points alone; all that follows depends on them
+                # with frozen parameters, only the first points: later ones depend on them
                 if self._method.by_gradient and not output.requires_grad:
                     output = output.detach().requires_grad_()
                 outputs.append((name, output))

@@ -1,4 +1,4 @@
-"""How alike language pairs are, by their neurons.
+"""Similarity of language pairs by their neurons.
 
 Shapes: P language pairs, W neurons of a module.
 """
@@ -20,14 +20,14 @@ Kind = tuple[str, str, str]  # stack, part and neurons, as in `Place`
 
 @dataclass(frozen=True)
 class Tree:
-    """Pairs grouped step by step, the most alike first.
+    """Pairs grouped step by step, the most similar first.
 
     Attributes:
-        steps: of each step the two groups that are joined, their distance, and how many pairs they
-            have. Groups are numbers: the pairs' from 0, then those of the steps.
+        steps: for each step the two groups that are joined, their distance, and the number of
+            pairs. Groups are numbers: pairs from 0, then the groups of the steps.
         order: pairs by number, such that no lines of the tree cross.
-        lines: of the picture, the four corners of each step along the pairs, at 5, 15, 25, ...
-        heights: the same corners' distances.
+        lines: for drawing, the four corners of each step along the pairs, at 5, 15, 25, ...
+        heights: the distances of these corners.
     """
 
     steps: list[tuple[int, int, float, int]]
@@ -37,9 +37,9 @@ class Tree:
 
 
 def jaccard(masks: Masks) -> Tensor:
-    """Of each two pairs, the specific neurons of both over those of either, (P, P).
+    """For each two pairs, their common specific neurons divided by those of either, (P, P).
 
-    All modules count together. Two pairs without any are equal, 1.
+    Over all modules together. Two pairs without specific neurons have similarity 1.
     """
     specific = torch.cat(list(specific_neurons(masks).values()), 1).double()
     both = specific @ specific.T
@@ -49,9 +49,9 @@ def jaccard(masks: Masks) -> Tensor:
 
 
 def spearman(theta: Tensor) -> Tensor:
-    """Of each two pairs the rank correlation of their neurons' importance, (P, P).
+    """For each two pairs, the rank correlation of their neurons' importance, (P, P).
 
-    Not a number where all neurons are equally important to a pair.
+    NaN if all neurons are equally important to a pair.
 
     Args:
         theta: importance, (P, W).
@@ -61,7 +61,7 @@ def spearman(theta: Tensor) -> Tensor:
 
 
 def _ranks(values: Tensor) -> Tensor:
-    """From 1; equal ones have the mean of theirs."""
+    """Ranks from 1; equal values have their mean rank."""
     _, inverse, counts = values.unique(return_inverse=True, return_counts=True)
     last = counts.cumsum(0).double()
     ranks: Tensor = (last - (counts - 1) / 2)[inverse]
@@ -69,7 +69,7 @@ def _ranks(values: Tensor) -> Tensor:
 
 
 def spearman_by_kind(importance: Importance) -> dict[Kind, Tensor]:
-    """:func:`spearman` of each kind of module, the mean over layers, (P, P)."""
+    """:func:`spearman` for each kind of module, averaged over layers, (P, P)."""
     similarities: dict[Kind, list[Tensor]] = {}
     for name, theta in importance.modules.items():
         place = place_of(name)
@@ -79,11 +79,11 @@ def spearman_by_kind(importance: Importance) -> dict[Kind, Tensor]:
 
 
 def check_scipy(option: str) -> None:
-    """Raise UserError where :func:`tree` could not be had."""
+    """Raise UserError if scipy, which :func:`tree` needs, is missing."""
     if find_spec("scipy") is None:
         raise UserError(
-            f"`{option}` must have scipy to group pairs with (pip install 'tdo_plugin[report]'); "
-            "it is not installed"
+            f"`{option}` must have scipy installed, to group pairs (pip install "
+            "'tdo_plugin[report]'); it is not installed"
         )
 
 
@@ -91,7 +91,7 @@ def tree(similarity: Tensor) -> Tree:
     """Group pairs by average linkage on 1 - similarity.
 
     Args:
-        similarity: of two pairs or more, (P, P), symmetric, from 0 to 1.
+        similarity: of two or more pairs, (P, P), symmetric, from 0 to 1.
     """
     from scipy.cluster.hierarchy import dendrogram, linkage
     from scipy.spatial.distance import squareform

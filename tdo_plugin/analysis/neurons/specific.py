@@ -1,4 +1,4 @@
-"""How many specific neurons pairs have, by layer and by module (Xie et al., 2021, section 5.2).
+"""Numbers of specific neurons of pairs, by layer and module (Xie et al., 2021, section 5.2).
 
 Shapes: P language pairs, W neurons of a module.
 """
@@ -15,11 +15,11 @@ from tdo_plugin.neuron_files import Masks, place_of
 
 @dataclass(frozen=True)
 class Specific:
-    """The specific neurons of a layer or module: those that are not every pair's.
+    """The specific neurons of a layer or module: those that are not general.
 
     Attributes:
-        neurons: how many there are.
-        of_pairs: how many of them each pair has.
+        neurons: their number.
+        of_pairs: the number that each pair has.
     """
 
     neurons: int
@@ -27,9 +27,9 @@ class Specific:
 
     @property
     def scores(self) -> tuple[float, ...]:
-        """Each pair's share of them; not a number where there are none.
+        """Each pair's share of the specific neurons; NaN if there are none.
 
-        Of a layer this is LScore (equation 10).
+        For a layer this is LScore (equation 10).
         """
         return tuple(
             count / self.neurons if self.neurons else float("nan") for count in self.of_pairs
@@ -37,17 +37,17 @@ class Specific:
 
     @property
     def mean(self) -> float:
-        """The pairs' mean share. Of a module this is MScore (equation 11)."""
+        """The mean share over pairs. For a module this is MScore (equation 11)."""
         return fmean(self.scores)
 
 
 def specific_neurons(masks: Masks) -> dict[str, Tensor]:
-    """For each module which neurons a pair has that are not every pair's, (P, W)."""
+    """For each module the specific neurons of each pair, (P, W)."""
     return {name: mask & ~masks.general[name] for name, mask in masks.modules.items()}
 
 
 def by_module(masks: Masks) -> dict[str, Specific]:
-    """Specific neurons of every module."""
+    """Specific neurons of each module."""
     return {
         name: Specific(int((~masks.general[name]).sum()), tuple(neurons.sum(1).tolist()))
         for name, neurons in specific_neurons(masks).items()
@@ -55,7 +55,7 @@ def by_module(masks: Masks) -> dict[str, Specific]:
 
 
 def by_layer(masks: Masks) -> dict[tuple[str, int], Specific]:
-    """Specific neurons of every layer, by its stack and number."""
+    """Specific neurons of each layer, by stack and number."""
     layers: dict[tuple[str, int], list[Specific]] = {}
     for name, module in by_module(masks).items():
         place = place_of(name)

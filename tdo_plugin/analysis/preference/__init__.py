@@ -1,1 +1,1 @@
-"""Linguistic preference: whether a source's states are more of its own or the target's language."""
+"""Linguistic preference: whether source states are closer to the source or the target language."""

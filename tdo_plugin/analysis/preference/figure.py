@@ -1,4 +1,4 @@
-"""The picture of linguistic preference (Qu et al., figures 1(b) and 4)."""
+"""The figure of linguistic preference (Qu et al., figures 1(b) and 4)."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from tdo_plugin.analysis.figure_files import (
 )
 
 WIDTH = 6.4  # inches
-APART = 0.08  # of a layer, so that bars of several models do not hide each other
+APART = 0.08  # in layers, so that bars of different models do not overlap
 
 
 def draw_preference(
     models: Mapping[str, Mapping[int, Score]], title: str, paths: Sequence[Path]
 ) -> None:
-    """Draw the score over layers, a line for each model, bars from the lowest pair to the highest.
+    """Draw the score over layers, a line for each model, bars from the lowest to the highest pair.
 
     Args:
-        models: mean, least and most over pairs by model and layer.
-        title: stands above.
-        paths: `.svg` or `.png`; each appears only complete.
+        models: mean, minimum and maximum over pairs, by model and layer.
+        title: of the figure.
+        paths: `.svg` or `.png`; each is written atomically.
     """
     figure, axis = panel(WIDTH, title)
     axis.axhline(0.5, color="0.45", linestyle="--", linewidth=1)

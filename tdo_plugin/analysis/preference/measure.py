@@ -1,4 +1,4 @@
-"""Whether states of a source are more like its own language's or its target's, by layer.
+"""Whether source states are closer to the source or the target language, by layer.
 
 Shapes: N sentences, D model width.
 """
@@ -14,20 +14,20 @@ from torch import Tensor
 from tdo_plugin.analysis.preference.similarity import Form
 from tdo_plugin.errors import UserError
 
-# of a sentence's language and a tag's, pooled states (N, D) by layer; line i says the same in all
+# given languages of sentences and tag: pooled states (N, D) by layer; rows are parallel sentences
 Read = Callable[[str, str], Mapping[int, Tensor]]
 
 
 class Preference(NamedTuple):
-    """Of one layer, form and pair, means over sentences.
+    """Means over sentences for a layer, similarity form and pair.
 
     Attributes:
         layer: from 1.
         form: of similarity.
         pair: such as `de-fr`.
-        rho_source: similarity to the source with its own tag.
-        rho_target: similarity to the target's sentence with the same tag.
-        score: s of equation 11; above 0.5 is the target's language.
+        rho_source: similarity to the source with the source language's tag.
+        rho_target: similarity to the target sentence with the same tag.
+        score: s of equation 11; above 0.5 means the target language.
     """
 
     layer: int
@@ -40,11 +40,11 @@ class Preference(NamedTuple):
 
 @dataclass(frozen=True)
 class Measured:
-    """What a model's states prefer.
+    """The linguistic preference of a model's states.
 
     Attributes:
-        preferences: of every layer, form and pair.
-        chance: about what similarity states would have, were they unrelated; the most of all forms.
+        preferences: for every layer, form and pair.
+        chance: approximate similarity of unrelated states; the maximum over forms.
     """
 
     preferences: tuple[Preference, ...]
@@ -52,18 +52,18 @@ class Measured:
 
 
 def measure(read: Read, pairs: Sequence[str], forms: Mapping[str, Form]) -> Measured:
-    """Linguistic preference (Qu et al., equations 10 and 11).
+    """Measure linguistic preference (Qu et al., equations 10 and 11).
 
-    Every language with its own tag, and every pair, is read once. In memory are the former, in
-    each form, for all layers, and one pair.
+    Every language with its own tag, and every pair, is read once. Memory holds the former in each
+    form for all layers, and one pair.
 
     Args:
-        read: what a model makes of a language's sentences with a tag.
+        read: returns a model's states for a language's sentences with a tag.
         pairs: such as `de-fr`.
         forms: of similarity, by name.
 
     Raises:
-        UserError: there are so few sentences that any two sets are alike.
+        UserError: there are so few sentences that any two sets are equal.
     """
     sides = [tuple(pair.split("-")) for pair in pairs]
     monolingual = {
@@ -81,9 +81,9 @@ def measure(read: Read, pairs: Sequence[str], forms: Mapping[str, Form]) -> Meas
             chance = max(chance, *(form.chance(states, end) for end in ends))
             if chance >= 1:
                 raise UserError(
-                    f"`--sentences` must leave more of them, or `--form sentence` be given: "
-                    f"{len(states)} sentences, as vectors of layer {layer}, fill all dimensions "
-                    "that there are, so that all canonical correlations are 1"
+                    f"`--sentences` must be larger, or `--form` must be sentence; "
+                    f"{len(states)} sentences, as vectors of layer {layer}, span the whole space, "
+                    "so that all canonical correlations are 1"
                 )
             rho_source, rho_target = (form.similarity(states, end) for end in ends)
             scores = rho_target / (rho_target + rho_source)

@@ -1,4 +1,4 @@
-"""Sentences as one vector each: the mean of a source layer's outputs.
+"""Sentence vectors: the mean of a source layer's outputs.
 
 Shapes: B sentences of a batch, N of all of them, S source, D model width.
 """
@@ -14,8 +14,8 @@ from tdo_plugin.analysis.source_outputs import source_outputs
 from tdo_plugin.modules.token_context import TokenContext
 from tdo_plugin.modules.translation_model import TranslationModel
 
-# number of each sentence (B,); source tokens (B, S), padded on either side; languages (B,) of the
-# sentences, where the model asks for them
+# number of each sentence (B,); source tokens (B, S), padded on either side; context (B,) of the
+# sentences, for models that need languages
 Batch = tuple[Tensor, Tensor, "TokenContext"]
 
 
@@ -24,12 +24,12 @@ def pooled_outputs(
 ) -> dict[int, Tensor]:
     """The mean output (N, D) of source layers, by index from 1 (Qu et al., appendix A).
 
-    Of all tokens that are no padding: tag and end symbol are among them. Outputs are those of
-    :func:`source_outputs`; what is kept of them is in single precision, on the CPU.
+    The mean is over all tokens except padding, including tag and end symbol. Outputs are those of
+    :func:`source_outputs`; the means are stored in single precision on the CPU.
 
     Args:
         core: in evaluation mode.
-        batches: sources, which bring each of the numbers below ``sentences`` once.
+        batches: sources, with each number below ``sentences`` once.
         layers: from 1.
         sentences: N.
 

@@ -1,9 +1,9 @@
-"""How alike two sets of sentence vectors are: sentence by sentence, or as sets by SVCCA.
+"""Similarity of two sets of sentence vectors: sentence by sentence, or of the sets by SVCCA.
 
-Both first bring a set into a form of which only products are left to take, so that a set that is
-compared with many others is brought there once. All is computed in double precision.
+Both forms first transform a set so that only products remain to be computed; a set that is compared
+with many others is transformed once. All computations are in double precision.
 
-Shapes: N sentences, D model width, K and L directions that are kept of two sets.
+Shapes: N sentences, D model width, K and L directions kept from two sets.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from torch import Tensor
 
 @dataclass(frozen=True)
 class Form:
-    """One way to compare.
+    """A form of similarity.
 
     Attributes:
-        prepare: of a set (N, D), what is compared.
-        similarity: of two such, the similarity from 0 to 1 of each sentence (N,), or of all (1,).
-            It is not a number where a vector, or a set, does not vary.
-        chance: of two such, about what similarity they would have for want of sentences, were they
-            unrelated; 1: all sets are alike.
+        prepare: transforms a set (N, D) for comparison.
+        similarity: for two transformed sets, the similarity from 0 to 1 of each sentence (N,), or
+            of the sets (1,). NaN if a vector, or a set, has no variance.
+        chance: for two transformed sets, the approximate similarity of unrelated sets of this
+            size; 1: all sets are equal.
     """
 
     prepare: Callable[[Tensor], Tensor]
@@ -35,7 +35,7 @@ class Form:
 
 
 def forms(variance: float) -> dict[str, Form]:
-    """Both, by name; `variance` is the share of it that SVCCA keeps, above 0 and at most 1."""
+    """Both forms by name; `variance` is the share that SVCCA keeps, above 0 and at most 1."""
     return {
         "sentence": Form(_standardized, _correlations, lambda first, second: 0.0),
         "svcca": Form(partial(_subspace, variance=variance), _svcca, _chance),
@@ -43,7 +43,7 @@ def forms(variance: float) -> dict[str, Form]:
 
 
 def _standardized(states: Tensor) -> Tensor:
-    """Each vector (N, D) with mean 0 over its entries, and length 1."""
+    """Each vector (N, D) centred over its entries and normalised to length 1."""
     centred: Tensor = states.double() - states.double().mean(1, keepdim=True)
     standardized: Tensor = centred / centred.norm(dim=1, keepdim=True)
     return standardized
@@ -52,8 +52,8 @@ def _standardized(states: Tensor) -> Tensor:
 def _correlations(first: Tensor, second: Tensor) -> Tensor:
     """|Pearson correlation| (N,) of two vectors over their entries.
 
-    The published code calls a CCA for each sentence, of two matrices 1 x D, with D the number of
-    samples. Of one variable a side, the one canonical correlation is this.
+    The published code runs a CCA for each sentence, on two 1 x D matrices with D samples. With one
+    variable on each side, the only canonical correlation is this one.
     """
     product: Tensor = first * second
     return product.sum(1).abs().clamp(max=1)
@@ -62,9 +62,9 @@ def _correlations(first: Tensor, second: Tensor) -> Tensor:
 def _subspace(states: Tensor, variance: float) -> Tensor:
     """Orthonormal directions (N, K) of the sentences that hold a share of the variance.
 
-    The SVD of SVCCA (Raghu et al., 2017): as few singular directions of the centred set as hold it,
-    those of rounding, in the precision that the set comes in, never among them. K is 0 where the
-    set does not vary.
+    The SVD step of SVCCA (Raghu et al., 2017): the fewest singular directions of the centred set
+    that hold the share, without directions that are rounding errors in the set's precision. K is 0
+    if the set has no variance.
     """
     centred = states.double() - states.double().mean(0)
     directions, spread, _ = torch.linalg.svd(centred, full_matrices=False)
@@ -79,8 +79,8 @@ def _subspace(states: Tensor, variance: float) -> Tensor:
 def _svcca(first: Tensor, second: Tensor) -> Tensor:
     """Mean canonical correlation (1,) of two subspaces (N, K), (N, L).
 
-    Between orthonormal bases of centred sets the canonical correlations are the singular values of
-    their product; of the whitening that CCA is usually written with nothing is left to do.
+    For orthonormal bases of centred sets the canonical correlations are the singular values of
+    their product; no whitening as in usual formulations of CCA is needed.
     """
     correlations: Tensor = torch.linalg.svdvals(first.T @ second).clamp(max=1)
     return correlations.mean().reshape(1)
@@ -89,9 +89,9 @@ def _svcca(first: Tensor, second: Tensor) -> Tensor:
 def _chance(first: Tensor, second: Tensor) -> float:
     """Root mean square of the canonical correlations of unrelated sets with as many directions.
 
-    N centred sentences have N - 1 dimensions. Of subspaces of K and L of them that know nothing of
-    each other the squared correlations add up to K L / (N - 1) on average, and there are min(K, L)
-    of them. At 1, one subspace is all there is, and whatever is compared with it lies in it.
+    N centred sentences span N - 1 dimensions. For independent subspaces of K and L dimensions the
+    squared correlations sum to K L / (N - 1) on average, and there are min(K, L) of them. At 1,
+    one subspace is the whole space and contains the other.
     """
     kept, room = max(first.size(1), second.size(1)), len(first) - 1
     return math.sqrt(kept / room) if kept < room else 1.0

@@ -1,1 +1,1 @@
-"""What can be read of a trained model's states by a small classifier, from outside."""
+"""Probing: what a small classifier can predict from a trained model's states."""

@@ -1,4 +1,4 @@
-"""Accuracies of a probe by class and type of token, and of guesses that see no state.
+"""Accuracies of a probe by class and type of token, and of baselines that see no state.
 
 Shapes: N tokens, V vocabulary.
 """
@@ -13,10 +13,10 @@ from torch import Tensor
 
 
 def by_class(right: Tensor, members: Mapping[str, Tensor]) -> dict[str, float]:
-    """Share of the tokens of each class that are right, of classes that have tokens (figure 2).
+    """Accuracy on the tokens of each class that has tokens (figure 2).
 
     Args:
-        right: (N,), 1 or true where a token's position was found; of several probes their mean.
+        right: (N,), 1 or true where a token's position was predicted; the mean for several probes.
         members: boolean (N,) for each class.
     """
     values = right.double()
@@ -24,11 +24,11 @@ def by_class(right: Tensor, members: Mapping[str, Tensor]) -> dict[str, float]:
 
 
 def by_type(tokens: Tensor, right: Tensor, size: int) -> Tensor:
-    """Share of each type's tokens that are right, (V,), double precision; NaN where it has none.
+    """Accuracy on the tokens of each type, (V,), in double precision; NaN for types without tokens.
 
     Args:
         tokens: ids (N,).
-        right: as of `by_class`.
+        right: as in `by_class`.
         size: V.
     """
     counts = torch.bincount(tokens, minlength=size)
@@ -37,12 +37,12 @@ def by_type(tokens: Tensor, right: Tensor, size: int) -> Tensor:
 
 
 def risen(after: Tensor, before: Tensor) -> Tensor:
-    """Types (V,) whose accuracy is higher: Δ = after - before > 0 (table 4); NaN never is."""
+    """Types (V,) whose accuracy is higher: Δ = after - before > 0 (table 4); false for NaN."""
     return after > before
 
 
 def shares(types: Tensor, members: Mapping[str, Tensor]) -> dict[str, float]:
-    """Share of each class among some types of the vocabulary (table 4); 0 of no types.
+    """The share of each class among some types of the vocabulary (table 4); 0 without types.
 
     Args:
         types: boolean (V,).
@@ -53,24 +53,24 @@ def shares(types: Tensor, members: Mapping[str, Tensor]) -> dict[str, float]:
 
 
 def guess_most_frequent(positions: Tensor, test_positions: Tensor) -> Tensor:
-    """Whether the most frequent training position is the true one, (N,).
+    """Baseline: whether the most frequent training position is correct, (N,).
 
     Args:
-        positions: of the training's tokens.
-        test_positions: true positions (N,).
+        positions: of the training tokens.
+        test_positions: correct positions (N,).
     """
     return test_positions == _first(Counter(positions.tolist()))
 
 
 def guess_by_type(tokens: Tensor, positions: Tensor, test_tokens: Tensor, true: Tensor) -> Tensor:
-    """Whether a type's own most frequent training position is the true one, (N,).
+    """Baseline: whether a type's most frequent training position is correct, (N,).
 
-    What the word alone tells: many begin or end sentences. A type that was not seen gets the
-    position that is most frequent of all.
+    Shows what the word alone reveals, since many words begin or end sentences. For unseen types
+    the most frequent position of all is predicted.
 
     Args:
         tokens: of the training.
-        positions: of these.
+        positions: of the training tokens.
         test_tokens: tokens (N,).
         true: their positions (N,).
     """
@@ -83,5 +83,5 @@ def guess_by_type(tokens: Tensor, positions: Tensor, test_tokens: Tensor, true: 
 
 
 def _first(counted: Counter[int]) -> int:
-    """The most frequent; of equals the least."""
+    """The most frequent position; among equals the smallest."""
     return max(counted, key=lambda position: (counted[position], -position))

@@ -1,8 +1,8 @@
-"""An MLP that reads each token's position from its state (TPDM, section 2).
+"""An MLP that predicts each token's position from its state (TPDM, section 2).
 
-The paper names an MLP, all else frozen, and no more. Liu et al. (2021), whom it follows, train a
-linear layer or one hidden layer with ReLU by cross-entropy without smoothing; here it is one hidden
-layer as wide as the states.
+The paper only names an MLP on a frozen model. Liu et al. (2021), whom it follows, train a linear
+layer or one hidden layer with ReLU by cross-entropy without smoothing; here it is one hidden layer
+as wide as the states.
 
 Shapes: N tokens, D model width, P positions.
 """
@@ -21,16 +21,15 @@ from torch import Tensor, nn
 
 @dataclass(frozen=True)
 class Training:
-    """How a probe is trained; none of it is in the paper.
+    """How a probe is trained (ours: the paper gives no details).
 
     Attributes:
-        updates: at most.
-        interval: updates after which the loss on what is held out is looked at; an epoch where
-            that has more.
-        patience: looks in a row without a better loss, after which it ends.
-        held_out: share of the lines that the loss is looked at on.
-        batch: tokens.
-        rate: Adam's.
+        updates: maximum number.
+        interval: number of updates between evaluations of the held-out loss; at least an epoch.
+        patience: number of evaluations without improvement after which training ends.
+        held_out: share of lines that are held out.
+        batch: number of tokens.
+        rate: Adam's learning rate.
     """
 
     updates: int = 10_000
@@ -44,9 +43,9 @@ class Training:
 class PositionProbe(nn.Module):
     """States (N, D) to scores of positions (N, P).
 
-    States are first brought to mean 0 and variance 1 in every dimension, as the training has it. A
-    linear layer can do that too, so nothing more can be read; but layers of any scale are learnt
-    from at one rate.
+    States are first normalised to mean 0 and variance 1 in every dimension of the training data. A
+    linear layer could do so too, so the probe is not more powerful; but one learning rate then
+    suits layers of any scale.
 
     Args:
         states: of the training, (N, D).
@@ -71,9 +70,7 @@ class PositionProbe(nn.Module):
 
     @torch.no_grad()
     def right(self, states: Tensor, positions: Tensor, chunk: int = 8192) -> Tensor:
-        """Whether the likeliest position is the true one, (N,); one that it has no class for never
-        is.
-        """
+        """Whether the likeliest position is correct, (N,); false for positions without a class."""
         likeliest = [self(part).argmax(1).cpu() for part in states.split(chunk)]
         return torch.cat(likeliest).eq(positions)
 
@@ -85,17 +82,17 @@ def train_probe(
     seed: int,
     training: Training | None = None,
 ) -> PositionProbe:
-    """Train by cross-entropy, and keep the probe with the least loss on lines held out.
+    """Train by cross-entropy, and return the probe with the lowest loss on held-out lines.
 
     A line is held out in all directions, since they may share its sentence. The global random state
-    stays as it is.
+    is not changed.
 
     Args:
         states: (N, D).
         positions: from 0, (N,).
-        lines: (N,); two different ones at least.
-        seed: of what is held out, the start and the order of batches.
-        training: how.
+        lines: (N,); at least two different ones.
+        seed: of the held-out lines, the initialisation and the order of batches.
+        training: settings; None: the defaults.
     """
     training = training or Training()
     drawn = torch.Generator().manual_seed(seed)
@@ -127,7 +124,7 @@ def train_probe(
 def _rounds(
     numbers: Tensor, training: Training, drawn: torch.Generator
 ) -> Iterator[Iterable[Tensor]]:
-    """The batches up to each look, epoch after epoch, each in an order of its own."""
+    """The batches between evaluations, epoch after epoch, each in a new random order."""
 
     def batches() -> Iterator[Tensor]:
         while True:
@@ -141,10 +138,10 @@ def _rounds(
 
 
 def _held_out(lines: Tensor, share: float, drawn: torch.Generator) -> Tensor:
-    """Which tokens (N,) are of lines that are held out, one at least."""
+    """The tokens (N,) of held-out lines, of which there is at least one."""
     different = lines.unique()
     if len(different) < 2:
-        raise ValueError("a probe must have two lines to learn from")
+        raise ValueError("a probe must have at least two lines to train on")
     count = max(1, round(share * len(different)))
     chosen = different[torch.randperm(len(different), generator=drawn)[:count]]
     return torch.isin(lines, chosen)

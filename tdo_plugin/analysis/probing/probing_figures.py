@@ -1,4 +1,4 @@
-"""The pictures of position probing: over updates, over layers, by class of token."""
+"""Figures of position probing: over updates, over layers, by class of token."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-ACCURACY = "position found, % of tokens"
-GUESS = "guess from the word alone"
-OVERALL = "overall, of each model"
+ACCURACY = "position predicted, % of tokens"
+GUESS = "baseline: the word alone"
+OVERALL = "overall, by model"
 CAPTIONS = (OVERALL, GUESS)
 GREY = "0.45"
-MOST_UPRIGHT = 14  # classes whose names stand beside one another
+MOST_UPRIGHT = 14  # maximum number of classes with horizontal labels
 GAP = 0.4  # between groups, in widths of a class
 
 Points = Sequence[tuple[int, float]]
@@ -31,10 +31,10 @@ def draw_lines(
 
     Args:
         lines: (update or layer, percent) by model.
-        guess: percent right without any state, a dashed line.
-        xlabel: what the first of each point is.
-        title: stands above.
-        paths: `.svg` or `.png`; each appears only complete.
+        guess: percent correct without any state, a dashed line.
+        xlabel: of the first value of the points.
+        title: of the figure.
+        paths: `.svg` or `.png`; each is written atomically.
     """
     figure, axis = panel(6.4, title)
     for name, points in lines.items():
@@ -58,15 +58,15 @@ def draw_classes(
     Args:
         bars: percent by model and class.
         overall: percent by model, dotted lines.
-        guesses: percent right without any state by class, a mark across the class's bars.
-        groups: classes that stand together.
-        title: stands above.
-        paths: `.svg` or `.png`; each appears only complete.
+        guesses: percent correct without any state by class, a mark across the class's bars.
+        groups: of classes, drawn with gaps in between.
+        title: of the figure.
+        paths: `.svg` or `.png`; each is written atomically.
     """
     classes = [name for group in groups for name in group]
     places = _places(groups)
     crowded = len(classes) > MOST_UPRIGHT
-    room = max(0.3 if crowded else 0.72, 0.3 + 0.16 * len(bars))  # inches of a class
+    room = max(0.3 if crowded else 0.72, 0.3 + 0.16 * len(bars))  # inches per class
     figure, axis = panel(max(6.4, 1.2 + room * len(classes)), title)
     width = 0.8 / len(bars)
     for number, (name, values) in enumerate(bars.items()):
@@ -80,7 +80,7 @@ def draw_classes(
         axis.plot(
             (place - 0.42, place + 0.42), [guesses[token_class]] * 2, color=GREY, linewidth=1.6
         )
-    # what means the same for every model stands in the legend once
+    # one legend entry for marks with the same meaning in every model
     axis.plot([], [], color=GREY, linestyle=":", linewidth=1.4, label=OVERALL)
     axis.plot([], [], color=GREY, linewidth=1.6, label=GUESS)
     turned = 90 if crowded else 0
@@ -91,7 +91,7 @@ def draw_classes(
 
 
 def _places(groups: Sequence[Sequence[str]]) -> list[float]:
-    """Where the classes stand, groups a little apart."""
+    """Positions of the classes, with gaps between groups."""
     starts = accumulate((len(group) + GAP for group in groups), initial=0.0)
     return [
         start + number
@@ -104,7 +104,7 @@ def _finish(figure: Figure, axis: Axes, paths: Sequence[Path]) -> None:
     axis.set_ylabel(ACCURACY)
     axis.set_ylim(bottom=0)
     handles, labels = axis.get_legend_handles_labels()
-    # bars are drawn from containers, which come after lines whenever they were drawn
+    # matplotlib lists bars after lines, regardless of the order in which they were drawn
     order = sorted(range(len(labels)), key=lambda index: labels[index] in CAPTIONS)
     columns = 4 if len(labels) < 5 else 3
     legend(figure, [handles[index] for index in order], [labels[index] for index in order], columns)

@@ -1,4 +1,4 @@
-"""What probes found, before it is shown.
+"""The results of probes, before output.
 
 Shapes: N test tokens, V vocabulary.
 """
@@ -22,11 +22,11 @@ from tdo_plugin.analysis.probing.token_classes import classes_of_types
 
 @dataclass(frozen=True)
 class LayerOutcome:
-    """What the probes of one layer found.
+    """The results of the probes of a layer.
 
     Attributes:
-        accuracies: of each probe, share of the test tokens.
-        right: (N,), share of the probes that found the token's position.
+        accuracies: of each probe on the test tokens, from 0 to 1.
+        right: (N,), share of the probes that predicted the token's position.
     """
 
     accuracies: tuple[float, ...]
@@ -34,18 +34,18 @@ class LayerOutcome:
 
     @property
     def accuracy(self) -> float:
-        """The probes' mean."""
+        """The mean over probes."""
         return fmean(self.accuracies)
 
 
 @dataclass(frozen=True)
 class CheckpointOutcome:
-    """One checkpoint.
+    """The results for a checkpoint.
 
     Attributes:
         path: of the file.
-        updates: how many it has seen.
-        layer: the one that stands for the model.
+        updates: number of updates of its training.
+        layer: the layer that represents the model.
         layers: outcomes by layer.
     """
 
@@ -56,20 +56,20 @@ class CheckpointOutcome:
 
     @property
     def chosen(self) -> LayerOutcome:
-        """Of the layer that stands for the model."""
+        """The outcome of the layer that represents the model."""
         return self.layers[self.layer]
 
 
 def probe_layers(
     fit: TokenStates, test: TokenStates, seeds: Sequence[int], say: Callable[[str], None]
 ) -> dict[int, LayerOutcome]:
-    """Train probes of each layer on some tokens and try them on others.
+    """Train probes of each layer on some tokens and test them on others.
 
     Args:
-        fit: to train on.
-        test: to report.
+        fit: training tokens.
+        test: test tokens.
         seeds: of the probes of a layer.
-        say: told of each layer.
+        say: called with a line for each layer.
     """
     outcomes = {}
     for layer, states in fit.states.items():
@@ -81,22 +81,22 @@ def probe_layers(
         ]
         accuracies = tuple(float(right.mean()) for right in each)
         outcomes[layer] = LayerOutcome(accuracies, torch.stack(each).mean(0))
-        say(f"layer {layer}: {100 * outcomes[layer].accuracy:.1f} % of the positions found")
+        say(f"layer {layer}: {100 * outcomes[layer].accuracy:.1f} % of the positions predicted")
     return outcomes
 
 
 class TestTokens:
-    """The test tokens, which are the same for all models, and what is told without a state.
+    """The test tokens, the same for all models, and baselines without states.
 
     Args:
-        fit: what probes are trained on.
-        test: what they are tried on.
+        fit: training tokens.
+        test: test tokens.
         symbols: the vocabulary, by id.
-        types: which of it are types of words' pieces, (V,).
+        types: the symbols that are pieces of words, (V,).
         directions: names by number, such as `de-fr`.
     """
 
-    __test__ = False  # it is no test, whatever pytest makes of its name
+    __test__ = False  # not a test, despite its name
 
     def __init__(
         self,
@@ -117,7 +117,7 @@ class TestTokens:
 
     @cached_property
     def type_classes(self) -> dict[str, Mapping[str, Tensor]]:
-        """Membership (V,) by class, by group; what is no type, as unknown words, is of none."""
+        """Membership (V,) by group and class; symbols that are not types have no class."""
         return {
             group: {name: mask & self.types for name, mask in members.items()}
             for group, members in classes_of_types(self.symbols).items()
@@ -127,7 +127,7 @@ class TestTokens:
     def groups(self) -> dict[str, dict[str, Tensor]]:
         """Membership (N,) of classes that have tokens, by group: kind, language, script.
 
-        A token's language is that of its sentence; scripts are left out where there is but one.
+        A token's language is that of its sentence; scripts are omitted if there is only one.
         """
         sources = [direction.split("-")[0] for direction in self.directions]
         languages = {
@@ -154,14 +154,14 @@ class TestTokens:
 
     @property
     def tested_types(self) -> Tensor:
-        """Types that are among the test tokens, (V,)."""
+        """Types that occur in the test tokens, (V,)."""
         seen = torch.bincount(self.tokens, minlength=len(self.symbols)) > 0
         return seen & self.types
 
     def accuracy_by_type(self, right: Tensor) -> Tensor:
-        """(V,); NaN where a type is not among the test tokens."""
+        """(V,); NaN for types that do not occur in the test tokens."""
         return by_type(self.tokens, right, len(self.symbols))
 
     def same_as(self, other: TokenStates) -> bool:
-        """Whether another model read the same tokens in the same order."""
+        """Whether another model has read the same tokens in the same order."""
         return torch.equal(self.tokens, other.tokens) and torch.equal(self.lines, other.lines)

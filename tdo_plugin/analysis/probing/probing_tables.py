@@ -1,4 +1,4 @@
-"""The numbers of position probing as rows, all accuracies and shares in percent."""
+"""Tables of position probing; all accuracies and shares are in percent."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from torch import Tensor
 from tdo_plugin.analysis.probing.accuracy import by_class, risen, shares
 from tdo_plugin.analysis.probing.probing_results import CheckpointOutcome, TestTokens
 
-Models = Mapping[str, Sequence[CheckpointOutcome]]  # by updates; the last stands for the model
+Models = Mapping[str, Sequence[CheckpointOutcome]]  # by updates; the last represents the model
 
 
 @dataclass(frozen=True)
 class Rows:
-    """A table: headings, and rows of numbers and names."""
+    """A table: headings, and rows of names and numbers."""
 
     head: tuple[str, ...]
     rows: tuple[tuple[Any, ...], ...]
 
 
 def updates(models: Models) -> Rows:
-    """Accuracy of the layer that stands for a model over updates (TPDM, figure 1 right)."""
+    """Accuracy over updates at the layer that represents a model (TPDM, figure 1 right)."""
     rows = [
         (name, outcome.updates, outcome.layer, *_spread(outcome.chosen.accuracies))
         for name, outcomes in models.items()
@@ -33,7 +33,7 @@ def updates(models: Models) -> Rows:
 
 
 def layers(models: Models) -> Rows:
-    """Accuracy by layer, of each model's last checkpoint."""
+    """Accuracy by layer, for each model's last checkpoint."""
     rows = [
         (name, outcomes[-1].updates, layer, *_spread(outcome.accuracies))
         for name, outcomes in models.items()
@@ -43,9 +43,9 @@ def layers(models: Models) -> Rows:
 
 
 def classes(models: Models, test: TestTokens) -> Rows:
-    """Accuracy by class of token, of each model's last checkpoint (TPDM, figure 2).
+    """Accuracy by class of token, for each model's last checkpoint (TPDM, figure 2).
 
-    Beside it what a guess from the word alone gets of the same tokens.
+    With the accuracy of the baseline that sees only the word.
     """
     rights = {name: outcomes[-1].chosen.right for name, outcomes in models.items()}
     rights["by_word"] = test.by_word
@@ -69,7 +69,7 @@ def classes(models: Models, test: TestTokens) -> Rows:
 def type_shares(models: Models, against: str, test: TestTokens) -> Rows:
     """Shares of classes among types of the vocabulary (TPDM, table 4).
 
-    Of all of them, of those among the test tokens, and for each model of those whose accuracy is
+    Among all types, the types in the test tokens, and for each model the types whose accuracy is
     higher than with the model it is compared with.
     """
     members = {name: mask for group in test.type_classes.values() for name, mask in group.items()}
@@ -90,7 +90,7 @@ def type_shares(models: Models, against: str, test: TestTokens) -> Rows:
 
 
 def types(models: Models, test: TestTokens) -> Rows:
-    """Accuracy of every type that is among the test tokens, most frequent first."""
+    """Accuracy of every type in the test tokens, most frequent first."""
     counts = test.tokens.bincount(minlength=len(test.symbols)).tolist()
     accuracies = [
         test.accuracy_by_type(outcomes[-1].chosen.right).tolist() for outcomes in models.values()

@@ -16,22 +16,22 @@ from tdo_plugin.modules.token_context import TokenContext
 from tdo_plugin.modules.translation_model import TranslationModel
 
 # number of the direction; line of each sentence in its set (B,); source tokens (B, S), padded on
-# either side; the context of each sentence
+# either side; the context of the sentences
 Batch = tuple[int, Tensor, Tensor, "TokenContext"]
 
 
 @dataclass(frozen=True)
 class TokenStates:
-    """Tokens of sentences, one after the other, and what a model makes of them.
+    """The concatenated tokens of sentences, and a model's states at these tokens.
 
-    Tags, end symbols and padding are not among them, and positions do not count them, so that they
-    are the same whatever a model's tags and on whichever side a batch is padded.
+    Tags, end symbols and padding are excluded and not counted as positions, so that tokens and
+    positions do not depend on a model's tags and on the side of padding.
 
     Attributes:
         tokens: ids (N,).
-        positions: of each in its sentence, from 0, (N,).
-        lines: of each one's sentence in its set, (N,).
-        directions: of each one's sentence, by number, (N,).
+        positions: of the tokens in their sentences, from 0, (N,).
+        lines: of the tokens' sentences in their sets, (N,).
+        directions: of the tokens' sentences, by number, (N,).
         states: outputs (N, D) of layers, by index from 1, in single precision.
     """
 
@@ -48,18 +48,18 @@ def read_states(
     layers: Sequence[int],
     ignored: Collection[int],
 ) -> TokenStates:
-    """The outputs of source layers at every token, of a model that stays as it is.
+    """The outputs of source layers at every token.
 
-    They come as :func:`source_outputs` has them. In memory are 4 * N * D bytes a layer.
+    As computed by :func:`source_outputs`. Memory is 4 * N * D bytes per layer.
 
     Args:
         core: in evaluation mode.
         batches: sources.
         layers: from 1.
-        ignored: tokens that are none of the sentence: padding, end symbol, tags.
+        ignored: tokens to exclude: padding, end symbol, tags.
 
     Raises:
-        ValueError: the model is in training mode, where dropout would disturb what it knows.
+        ValueError: the model is in training mode, where dropout would disturb its states.
     """
     special = torch.tensor(sorted(ignored))
     columns: list[tuple[Tensor, ...]] = []

@@ -1,7 +1,7 @@
 """Classes of a vocabulary's types (TPDM, figure 2, table 4): punctuation, number, capital, script.
 
-The paper names its classes and no more; here a piece's characters decide, by Unicode's properties.
-Classes overlap: a capitalised Russian piece is of `capital` and of `Cyrillic`.
+The paper only names its classes; here they are determined by the Unicode properties of a piece's
+characters. Classes overlap: a capitalised Russian piece is in `capital` and in `Cyrillic`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from torch import Tensor
 
 KINDS = ("capital", "number", "punctuation")
 
-# of the papers' languages, as Unicode names them
+# the scripts of the papers' languages, by Unicode name
 SCRIPTS = (
     *("Latin", "Cyrillic", "Greek", "Arabic", "Hebrew", "Han", "Hiragana", "Katakana", "Hangul"),
     *("Devanagari", "Bengali", "Gurmukhi", "Gujarati", "Oriya", "Tamil", "Telugu", "Kannada"),
@@ -27,17 +27,17 @@ _SCRIPT = regex.compile("|".join(rf"(?P<{name}>\p{{Script={name}}})" for name in
 
 
 def surface(piece: str) -> str:
-    """The characters that a piece stands for: without SentencePiece's mark of a word's beginning,
-    subword-nmt's of its going on, and Moses's escapes.
+    """The characters of a piece, without SentencePiece's word-start mark, subword-nmt's
+    continuation mark and Moses's escapes.
     """
     return html.unescape(piece.replace("▁", "").removesuffix("@@"))
 
 
 def kinds_of(piece: str) -> tuple[str, ...]:
-    """Which of `KINDS` a piece is of.
+    """The `KINDS` of a piece.
 
-    `capital`: its first letter is upper-case; `number`: digits (any of Unicode's numbers) and
-    nothing else; `punctuation`: punctuation and symbols and nothing else.
+    `capital`: its first letter is upper-case; `number`: only digits (any Unicode number);
+    `punctuation`: only punctuation and symbols.
     """
     categories = [unicodedata.category(char) for char in surface(piece)]
     letters = [category for category in categories if category.startswith("L")]
@@ -50,19 +50,19 @@ def kinds_of(piece: str) -> tuple[str, ...]:
 
 
 def script_of(piece: str) -> str | None:
-    """The script of a piece's first character that has one of `SCRIPTS`."""
+    """The script of a piece's first character with one of `SCRIPTS`."""
     match = _SCRIPT.search(surface(piece))
     return str(match.lastgroup) if match else None
 
 
 def classes_of_types(symbols: Sequence[str]) -> dict[str, Mapping[str, Tensor]]:
-    """Membership (V,) of every type of a vocabulary, by class, by group of classes.
+    """Membership (V,) of every type of a vocabulary, by group and class.
 
     Args:
-        symbols: pieces, by id; V of them.
+        symbols: V pieces, by id.
 
     Returns:
-        `kind` with all `KINDS`, and `script` with those that there are.
+        `kind` with all `KINDS`, and `script` with the scripts that occur.
     """
     kinds = [kinds_of(symbol) for symbol in symbols]
     scripts = [script_of(symbol) for symbol in symbols]

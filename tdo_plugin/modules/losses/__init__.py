@@ -1,1 +1,1 @@
-"""Losses, in torch alone: the cross-entropy, and one file for each loss term."""
+"""Losses in torch alone: the cross-entropy, and a file for each loss term."""

@@ -1,6 +1,6 @@
 """Label-smoothed cross-entropy with its gradient in closed form.
 
-Autograd's way through log-softmax, gather and sum passes some ten times over the logits and keeps
+Through log-softmax, gather and sum, autograd passes over the logits some ten times and keeps
 several copies of them; the gradient is simply ``softmax - q``, q being the smoothed target.
 Shapes: N tokens, V vocabulary.
 """
@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-ROWS = 256  # tokens at a time, so that a block of logits stays near the cache
+ROWS = 256  # tokens per block, so that a block of logits stays near the cache
 
 
 class _SmoothedCrossEntropy(torch.autograd.Function):
@@ -45,9 +45,9 @@ class _SmoothedCrossEntropy(torch.autograd.Function):
         gradient = torch.empty_like(logits)
         for start in range(0, len(target), ROWS):
             block = slice(start, start + ROWS)
-            # the coefficients of a row's logits in the loss add up to nothing, so that the
-            # normalizer has weight 1: softmax - other everywhere, less the peak at the target
-            # in place where the types agree: a copy of the logits' size is time
+            # the coefficients of a token's logits in the loss sum to zero, so the normalizer has
+            # weight 1: the gradient is softmax - other, and less by the peak at the target;
+            # computed in place if the types agree, since copying the logits takes time
             part = gradient[block].to(normalizer.dtype)
             torch.sub(logits[block], normalizer[block, None], out=part)
             part.exp_().sub_(ctx.other).mul_(scale[block, None])
@@ -62,17 +62,17 @@ def smoothed_cross_entropy(
 ) -> tuple[Tensor, Tensor]:
     """Label-smoothed loss and negative log-likelihood of each token, zero at padding.
 
-    The target has probability 1 - smoothing, every other entry smoothing / (V - 1), as fairseq's
-    ``label_smoothed_nll_loss`` has it. Computed in at least single precision.
+    The target has probability 1 - smoothing, every other entry smoothing / (V - 1), as in
+    fairseq's ``label_smoothed_nll_loss``. Computed in at least single precision.
 
     Args:
         logits: (N, V).
         target: (N,).
-        smoothing: epsilon.
+        smoothing: epsilon, from 0 to below 1.
         padding_idx: the padding symbol.
 
     Returns:
-        the loss (N,), which has a gradient, and the likelihood (N,), which has none; in nats.
+        the loss (N,), differentiable, and the negative log-likelihood (N,), detached; in nats.
     """
     loss, nll = _SmoothedCrossEntropy.apply(  # type: ignore[no-untyped-call]
         logits, target, smoothing, padding_idx

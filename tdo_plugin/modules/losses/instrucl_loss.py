@@ -9,7 +9,7 @@ from torch import Tensor
 
 
 def instruction_index(padding: Tensor) -> Tensor:
-    """Where the language tag stands in a padded source: its first real token, (B,)."""
+    """The position (B,) of the language tag in a padded source: the first token."""
     return (~padding).int().argmax(1)
 
 
@@ -17,30 +17,30 @@ def identity_source(src_tokens: Tensor, target: Tensor, padding_idx: int) -> Ten
     """The source of the identity pair (l_y, y, y): the sentence's tag, then its target.
 
     Args:
-        src_tokens: (B, S), the tag being the first real token.
+        src_tokens: (B, S), whose first token is the tag.
         target: (B, T), with end symbol.
         padding_idx: the padding symbol.
 
     Returns:
-        (B, 1 + T), padded as the target is; a tag before left padding stays first, which
-        changes nothing: padding is neither seen nor counted as a position.
+        (B, 1 + T), padded on the side of the target. With left padding the tag stays in column 0,
+        which makes no difference: padding is neither visible nor counted as a position.
     """
     index = instruction_index(src_tokens.eq(padding_idx))
     return torch.cat([src_tokens.gather(1, index[:, None]), target], 1)
 
 
 def instrucl_loss(anchors: Tensor, positives: Tensor, temperature: float = 1.0) -> Tensor:
-    """Equation 8 for each anchor, unreduced.
+    """InstruCL loss of each anchor, unreduced (equation 8).
 
-    The similarity is the cosine. Negatives of an anchor are all other anchors of the batch.
+    The similarity is the cosine. The negatives of an anchor are all other anchors of the batch.
 
     Args:
         anchors: (B, D), states of the tags.
         positives: (B, D), states of the tags of the identity pairs.
-        temperature: divides the similarities; the paper has none, which is 1.
+        temperature: divides the similarities; the paper has none, which equals 1.
 
     Returns:
-        (B,), in nats, at least single precision.
+        (B,), in nats, in at least single precision.
     """
     dtype = torch.promote_types(anchors.dtype, torch.float32)
     anchors = F.normalize(anchors.to(dtype), dim=-1)
@@ -52,5 +52,5 @@ def instrucl_loss(anchors: Tensor, positives: Tensor, temperature: float = 1.0) 
 
 
 def tag_share_weights(tags: Tensor) -> Tensor:
-    """1 - the share of each sentence's tag (B,) in the batch; the authors' code, not the paper."""
+    """1 minus the share of each sentence's tag (B,) in the batch (authors' code, not the paper)."""
     return 1 - (tags[:, None] == tags).double().mean(1)

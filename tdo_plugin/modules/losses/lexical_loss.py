@@ -1,4 +1,4 @@
-"""How well source states predict the words of a target, wherever these stand (ours).
+"""How well source states predict the words of the target, regardless of their order (ours).
 
 Shapes: B sentences, S source, T target, D model width, V vocabulary.
 """
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from tdo_plugin.modules.source_state import SourceState
     from tdo_plugin.modules.translation_model import TranslationModel
 
-ROWS = 512  # positions whose logits are there at a time
+ROWS = 512  # positions per block of logits
 
 
 def lexical_nll(
@@ -25,12 +25,12 @@ def lexical_nll(
 ) -> Tensor:
     """-log p(y | x) with p(y_j | x) = 1 / S sum_i p(y_j | h_i): IBM model 1 (Brown et al., 1993).
 
-    Each target token is predicted by all source positions alike, tag and end symbol included, of
-    which each has a distribution over the vocabulary. Only a block of (B, S, V) logits is there at
-    a time.
+    All source positions, including tag and end symbol, predict each target token with equal
+    weight; each position has a distribution over the vocabulary. The (B, S, V) logits are computed
+    block by block.
 
     Args:
-        features: h (B, S, D) as the output projection reads them.
+        features: h (B, S, D), as input of the output projection.
         weight: of the output projection, (V, D).
         padding: true at the source's padding, (B, S).
         target: (B, T), padding where nothing is predicted.
@@ -49,11 +49,11 @@ def lexical_nll(
 
 
 def entry_lexical_nll(model: TranslationModel, source: SourceState, target: Tensor) -> Tensor:
-    """:func:`lexical_nll` of a source where the target enters, as the target reads it.
+    """:func:`lexical_nll` of the source states that the target reads at its entry.
 
     Args:
-        model: with the output projection.
-        source: the output of layer ``model.spec.entry_layer`` must be among what was requested.
+        model: provides the output projection.
+        source: must contain the requested output of layer ``model.spec.entry_layer``.
         target: (B, T).
     """
     state = source.layer_outputs[model.spec.entry_layer]
@@ -66,7 +66,7 @@ def _normalizer(features: Tensor, weight: Tensor, single: torch.dtype) -> Tensor
     """log sum_v exp(h . w_v) of features (B, S, D): (B, S)."""
 
     def of_block(block: Tensor) -> Tensor:
-        # sums of many logits need more than half precision
+        # sums over many logits need more than half precision
         return (block @ weight.T).to(single).logsumexp(-1)
 
     blocks = [

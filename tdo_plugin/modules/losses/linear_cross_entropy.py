@@ -1,8 +1,8 @@
-"""Output projection and label-smoothed cross-entropy in one, without all logits at a time.
+"""Output projection fused with label-smoothed cross-entropy, without storing all logits.
 
-The logits of a batch are its largest tensor by far, and autograd would keep several of that size.
-Here they are made for a block of tokens at a time, and a block's part of the gradient is taken
-while they are there. Shapes: N tokens, D model width, V vocabulary, R tokens of a block.
+The logits are by far the largest tensor of a batch, and autograd would keep several copies. Here
+they are computed for a block of tokens at a time, together with the block's part of the gradient.
+Shapes: N tokens, D model width, V vocabulary, R tokens per block.
 """
 
 from collections.abc import Iterator
@@ -13,21 +13,21 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-# Tokens of a block: with fewer the products are slow, since each block adds to the gradient of the
-# whole weight; with more the block takes more memory. Inside it, single-precision probabilities
-# are made for a few rows, on a CPU so that they stay in its cache.
+# Tokens per block, and rows normalised at a time. Smaller blocks make the products slow, since each
+# adds to the gradient of the whole weight; larger ones take more memory. Within a block, single-
+# precision probabilities are computed for a few rows, on a CPU so that they stay in its cache.
 ROWS = {"cpu": (512, 16), "cuda": (1024, 256)}
 
 
 @dataclass(frozen=True)
 class _Loss:
-    """The loss of tokens, and its gradient before the projection, block by block.
+    """The loss of tokens and its gradient with respect to the logits, block by block.
 
     Attributes:
         weight: (V, D).
         smoothing: epsilon.
-        rows: R, and how many of them are normalised at a time.
-        scale: what gradients are multiplied with; None is 1.
+        rows: R, and how many of these rows are normalised at a time.
+        scale: factor of the gradients; None: 1.
     """
 
     weight: Tensor
@@ -37,23 +37,23 @@ class _Loss:
 
     @property
     def single(self) -> torch.dtype:
-        """What sums are made in: single precision at least."""
+        """The type of sums: at least single precision."""
         return torch.promote_types(self.weight.dtype, torch.float32)
 
     def blocks(
         self, features: Tensor, target: Tensor, sums: Tensor, gradient: bool
     ) -> Iterator[tuple[int, Tensor]]:
-        """Adds loss and likelihood to ``sums`` (2,), a block at a time.
+        """Add loss and negative log-likelihood to ``sums`` (2,), block by block.
 
         Args:
             features: (N, D).
             target: (N,).
             sums: of losses and of negative log-likelihoods.
-            gradient: whether it is wanted.
+            gradient: whether to compute the gradient.
 
         Yields:
-            where the block begins, and the gradient (R, V) of the loss by its logits, which the
-            next block overwrites.
+            the first token of the block, and the gradient (R, V) of the loss with respect to its
+            logits, which the next block overwrites.
         """
         most, few = self.rows
         buffer = features.new_empty(min(most, len(features)), len(self.weight))
@@ -66,7 +66,7 @@ class _Loss:
             yield start, logits
 
     def _normalise(self, logits: Tensor, target: Tensor, sums: Tensor, with_gradient: bool) -> None:
-        """A few tokens; turns their logits into the gradient, where one is wanted."""
+        """A few tokens; overwrites their logits with the gradient if it is needed."""
         other = self.smoothing / (logits.size(1) - 1)
         peak = 1 - self.smoothing - other
         log_probs = torch.log_softmax(logits, 1, dtype=self.single)
@@ -79,7 +79,7 @@ class _Loss:
             self._store(gradient, other, logits)
 
     def _store(self, probabilities: Tensor, other: float, logits: Tensor) -> None:
-        """The gradient in place of the logits, in as few passes as there can be."""
+        """Write the gradient over the logits, in as few passes as possible."""
         if self.scale is not None:
             logits.copy_(probabilities.sub_(other).mul_(self.scale))
         elif logits.dtype == probabilities.dtype:
@@ -94,7 +94,7 @@ class _Loss:
         sums: Tensor,
         needs_gradient: tuple[bool, bool],
     ) -> list[Tensor | None]:
-        """Of the loss by features and by weight, those that are wanted; adds to ``sums``."""
+        """Gradients with respect to features and weight, as needed; adds to ``sums``."""
         to_features = torch.empty_like(features) if needs_gradient[0] else None
         to_weight = torch.zeros_like(self.weight, dtype=self.single) if needs_gradient[1] else None
         for start, gradient in self.blocks(features, target, sums, gradient=True):
@@ -108,7 +108,7 @@ class _Loss:
 
 
 def _add_product(total: Tensor, left: Tensor, right: Tensor) -> None:
-    """``total += left @ right``; half precision is summed in single."""
+    """``total += left @ right``; products of half precision are added in single precision."""
     if total.dtype == left.dtype:
         total.addmm_(left, right)
     else:
@@ -116,10 +116,10 @@ def _add_product(total: Tensor, left: Tensor, right: Tensor) -> None:
 
 
 class _LinearCrossEntropy(torch.autograd.Function):
-    """Gradients are made with the loss, so that the logits are made once.
+    """Computes gradients together with the loss, so that logits are computed once.
 
-    Not in half precision of five exponent bits: there the smallest of them vanish unless they are
-    multiplied with the loss' scale first, which is known in the backward pass only.
+    Except in fp16: the smallest gradients underflow unless they are multiplied by the loss scale,
+    which is known only in the backward pass.
     """
 
     @staticmethod
@@ -154,10 +154,10 @@ class _LinearCrossEntropy(torch.autograd.Function):
             scaled = replace(ctx.loss, scale=upstream)
             parts = scaled.gradients(features, target, sums, ctx.wanted)
         elif not ctx.ready:
-            raise RuntimeError("the gradient of this loss was taken before and is gone")
+            raise RuntimeError("the gradient of this loss was already taken and is not kept")
         else:
             parts = [None if part is None else _times(part, upstream) for part in ctx.ready]
-            ctx.ready = ()  # they were multiplied in place
+            ctx.ready = ()  # multiplied in place
         return (*parts, None, None, None)
 
 
@@ -168,11 +168,11 @@ def _times(gradient: Tensor, upstream: Tensor) -> Tensor:
 def linear_cross_entropy(
     features: Tensor, weight: Tensor, target: Tensor, smoothing: float, padding_idx: int
 ) -> tuple[Tensor, Tensor]:
-    """Label-smoothed loss and negative log-likelihood of ``features @ weight.T``, summed.
+    """Summed label-smoothed loss and negative log-likelihood of ``features @ weight.T``.
 
-    As :func:`~tdo_plugin.modules.losses.cross_entropy.smoothed_cross_entropy` of all logits,
-    summed over the tokens that are no padding. In a mixed-precision region the product is computed
-    as torch would compute it there. The gradient can be taken once.
+    Equals :func:`~tdo_plugin.modules.losses.cross_entropy.smoothed_cross_entropy` of all logits,
+    summed over tokens other than padding. Under autocast the product is computed in autocast's
+    type. The gradient can be taken once.
 
     Args:
         features: (..., D).
@@ -182,7 +182,7 @@ def linear_cross_entropy(
         padding_idx: the padding symbol.
 
     Returns:
-        the loss, which has a gradient, and the likelihood, which has none; in nats, in at least
+        the loss, differentiable, and the negative log-likelihood, detached; in nats, in at least
         single precision.
     """
     device = features.device.type

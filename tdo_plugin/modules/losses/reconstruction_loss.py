@@ -17,21 +17,21 @@ if TYPE_CHECKING:
 
 
 def reconstruction_target(src_tokens: Tensor, task: str, tags: Tensor, padding_idx: int) -> Tensor:
-    """What each position of a source predicts (B, S), the padding symbol where it predicts nothing.
+    """What each position of a source predicts, (B, S); the padding symbol where nothing.
 
-    Every token is predicted but tags, wherever they stand: in front, or at the end in place of the
-    end symbol. Language modelling leaves out the first token, before which nothing stands; where
-    that is a tag, it predicts the whole sentence.
+    All tokens but tags are predicted, whether the tag is the first token or replaces the end
+    symbol. Language modelling does not predict the first token, which has no context; if that is
+    a tag, the whole sentence is predicted.
 
     Args:
         src_tokens: (B, S), padded on either side, without noise.
-        task: ``lm``, each position the token after it; ``ae``, each its own.
-        tags: (number of tags,), ids of symbols that are no text.
+        task: ``lm``: each position predicts the next token; ``ae``: its own token.
+        tags: (number of tags,), ids of symbols that are not text.
         padding_idx: the padding symbol.
     """
     shifted = task == "lm"
     tokens = F.pad(src_tokens[:, 1:], (0, 1), value=padding_idx) if shifted else src_tokens
-    # the token after padding on the left is the first one
+    # the first token is the one after left padding
     unpredicted = src_tokens.eq(padding_idx) | torch.isin(tokens, tags)
     return tokens.masked_fill(unpredicted, padding_idx)
 
@@ -39,12 +39,12 @@ def reconstruction_target(src_tokens: Tensor, task: str, tags: Tensor, padding_i
 def reconstruction_loss(
     model: TranslationModel, source: SourceState, target: Tensor, smoothing: float
 ) -> tuple[Tensor, Tensor]:
-    """Label-smoothed loss and likelihood of ``target`` (B, S) given a source's last state, summed.
+    """Label-smoothed loss and negative log-likelihood of the source's last states, summed.
 
     Args:
-        model: with the output projection.
-        source: the output of layer ``model.spec.source_layers`` must be among what was requested.
-        target: of :func:`reconstruction_target`.
+        model: provides the output projection.
+        source: must contain the requested output of layer ``model.spec.source_layers``.
+        target: (B, S), from :func:`reconstruction_target`.
         smoothing: epsilon.
     """
     last = source.layer_outputs[model.spec.source_layers]

@@ -1,1 +1,1 @@
-"""Each paper's parts of a model, a file each; the builder puts them where they go."""
+"""The methods' parts of a model, one file each; the builder puts them in place."""

@@ -1,4 +1,4 @@
-"""Adaptation modules (TDO paper): an FFN where the target enters, and one after the last layer."""
+"""Adaptation modules (TDO): an FFN where the target enters, and one after the last layer."""
 
 from torch import Tensor, nn
 
@@ -9,7 +9,7 @@ from tdo_plugin.modules.token_context import NO_CONTEXT, TokenContext
 class Adaptation(nn.Module):
     """h + Dropout(FFN(h)), shared by all languages (Qu et al., section 4.1).
 
-    Neither norm nor dropout inside, as the authors built it.
+    Has no norm and no inner dropout, as in the authors' code.
     """
 
     def __init__(self, feed_forward: FeedForward, dropout: nn.Module) -> None:

@@ -1,4 +1,4 @@
-"""Adapters: a small network for each pair of languages at the end of a layer.
+"""Adapters: a small network for each language pair at the end of a layer.
 
 Shapes: P pairs, D model width, I inner width, (...) positions.
 """
@@ -13,10 +13,11 @@ from tdo_plugin.modules.token_context import NO_CONTEXT, TokenContext
 
 
 class PairAdapters(PerLanguage):
-    """x + Up(ReLU(Down(LN(x)))) with the parameters of each sentence's pair (Bapna & Firat, 2019).
+    """x + Up(ReLU(Down(LN(x)))) with parameters for each language pair (Bapna & Firat, 2019).
 
-    ``down`` starts Xavier-uniform and ``up`` at zero, so that an adapter starts as the identity:
-    Bapna and Firat ask for a start near it. A model that they join computes at first what it did.
+    ``down`` is initialised Xavier-uniform and ``up`` to zero, so that an adapter is the identity at
+    first; Bapna and Firat require a near-identity start. Adding adapters does not change a model
+    until they are trained.
 
     Args:
         num_pairs: P.
@@ -40,13 +41,13 @@ class PairAdapters(PerLanguage):
                 nn.init.xavier_uniform_(matrix)
 
     def forward(self, x: Tensor, context: TokenContext = NO_CONTEXT) -> Tensor:
-        """(..., D) to (..., D), given the context of the tokens, broadcastable to (...).
+        """(..., D) to (..., D); the context of the tokens is broadcastable to (...).
 
         Raises:
-            ValueError: the rows are not given.
+            ValueError: the context has no pairs.
         """
         if context.pair is None:
-            raise ValueError("adapters need the pair of languages of every sentence")
+            raise ValueError("adapters need the language pair of every sentence")
         return grouped(x, context.pair, _adapted, *self.parameters())
 
 
@@ -65,12 +66,12 @@ def _adapted(
 
 
 class AdaptedResidual(Residual):
-    """A residual with adapters behind it, which end a layer where it is the layer's last.
+    """A residual connection followed by adapters, for the last sublayer of a layer.
 
-    Norm and dropout keep their names, so that the parameters of a model without adapters fit.
+    Norm and dropout keep their names, so that parameters of a model without adapters fit.
 
     Args:
-        residual: what stands around the sublayer.
+        residual: the residual connection of the sublayer.
         adapters: for each pair.
     """
 
@@ -78,9 +79,9 @@ class AdaptedResidual(Residual):
         super().__init__(residual.norm, residual.dropout)
         others = {name for name, _ in residual.named_children()} - {"norm", "dropout"}
         if others:
-            raise ValueError(f"the residual's {', '.join(others)} would not be registered")
+            raise ValueError(f"parts of the residual would not be registered: {', '.join(others)}")
         self.adapters = adapters
-        self._residual = (residual,)  # whose parts are registered here
+        self._residual = (residual,)  # a tuple, so that its parts are registered once, above
 
     def before(self, x: Tensor, context: TokenContext = NO_CONTEXT) -> Tensor:
         return self._residual[0].before(x, context)

@@ -13,7 +13,7 @@ from tdo_plugin.modules.packed_batch import PackedBatch, Segment
 from tdo_plugin.modules.source_part import SourcePart
 from tdo_plugin.modules.token_context import NO_CONTEXT, TokenContext
 
-CAPTURED = ("semantic", "positional", "gate")  # names under which losses find its tensors
+CAPTURED = ("semantic", "positional", "gate")  # names of the tensors that losses can request
 
 
 class Head(nn.Module):
@@ -23,7 +23,7 @@ class Head(nn.Module):
         inner: the first layer.
         norm: after it, before the ReLU.
         outer: the second layer.
-        output_norm: after that, if any.
+        output_norm: after the second layer, if any.
     """
 
     def __init__(
@@ -42,7 +42,7 @@ class Head(nn.Module):
 
 
 class Gate(nn.Module):
-    """A two-layer MLP from a token to the logit of its being disentangled (GTPDM, section 3.5)."""
+    """A two-layer MLP: the logit of each token being disentangled (GTPDM, section 3.5)."""
 
     def __init__(self, inner: Linear, outer: Linear) -> None:
         super().__init__()
@@ -56,16 +56,16 @@ class Gate(nn.Module):
 
 
 class Disentangler(SourcePart):
-    """Two heads that share no weights: what a token means goes on, where it stands does not.
+    """Two heads without shared weights; the layer continues with the semantic one only.
 
-    For losses it captures ``semantic``, h (B, S, D), which the layer goes on with; ``positional``,
-    p (B, S, D), which losses alone read; and, where there is a gate, ``gate``, logits (B, S) of
-    tokens being disentangled. The last two are computed only where they are asked for.
+    Losses can request ``semantic``, h (B, S, D), which the next sublayer reads; ``positional``,
+    p (B, S, D), which only losses read; and, with a gate, ``gate``, the logits (B, S) of tokens
+    being disentangled. The last two are computed only on request.
 
     Args:
         semantic: M_h.
         positional: M_p.
-        gate: where there is one.
+        gate: of GTPDM, if used.
     """
 
     def __init__(self, semantic: Head, positional: Head, gate: Gate | None = None) -> None:
@@ -91,7 +91,7 @@ class Disentangler(SourcePart):
     def _capture(
         self, segment: Segment, x: Tensor, semantic: Tensor, context: TokenContext
     ) -> None:
-        """Of one segment's sources, (B * S, D)."""
+        """Store the requested tensors of one segment's sources, (B * S, D)."""
         segment.capture("semantic", lambda: semantic)
         segment.capture("positional", lambda: self.positional(x, context))
         if self.gate is not None:

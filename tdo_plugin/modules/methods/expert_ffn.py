@@ -1,4 +1,4 @@
-"""Feed-forward networks of their own for each target language (ours).
+"""Feed-forward networks for each target language (ours).
 
 Shapes: K languages, (...) tokens, D model width, I inner width.
 """
@@ -14,7 +14,7 @@ from tdo_plugin.modules.token_context import NO_CONTEXT, TokenContext
 
 
 class ExpertLinear(PerLanguage, Linear):
-    """W_t x + b_t of target language t; each language's weight is a draw of its own.
+    """W_t x + b_t for target language t; the weights of languages are drawn independently.
 
     Args:
         num_languages: K.
@@ -30,10 +30,10 @@ class ExpertLinear(PerLanguage, Linear):
         self.bias = nn.Parameter(torch.stack([expert.bias.detach() for expert in experts]))
 
     def forward(self, x: Tensor, context: TokenContext = NO_CONTEXT) -> Tensor:
-        """(..., D) to (..., E), given the language of each token, broadcastable to (...).
+        """(..., D) to (..., E); the language of each token is broadcastable to (...).
 
         Raises:
-            ValueError: the languages are not given.
+            ValueError: the context has no target languages.
         """
         if context.target is None:
             raise ValueError("FFN experts need the language of every sentence")
@@ -41,11 +41,11 @@ class ExpertLinear(PerLanguage, Linear):
         return self.through_output(projected, context)
 
     def pack(self) -> None:
-        """Nothing: a step of decoding may want any language's weight."""
+        """Does nothing: a decoding step may use the weight of any language."""
 
 
 class ExpertFeedForward(FeedForward):
-    """W2_t ReLU(W1_t x + b1_t) + b2_t of target language t; sources have their target's.
+    """W2_t ReLU(W1_t x + b1_t) + b2_t for target language t, on source and target tokens.
 
     Args:
         num_languages: K.

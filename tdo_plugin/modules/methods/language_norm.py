@@ -15,14 +15,14 @@ from tdo_plugin.modules.token_context import NO_CONTEXT, TokenContext
 
 
 class LanguageNorm(PerLanguage, LayerNorm):
-    """Language-aware layer norm (LALN; Zhang et al., 2020, equation 4): a row for each language.
+    """Layer norm with gain and bias for each language (LALN; Zhang et al., 2020, equation 4).
 
-    Starts as a plain norm.
+    Initialised as a plain norm.
 
     Args:
         model_dim: D.
-        rows: K, or one more where some positions are of no language; theirs is the last.
-        recompute: as in a plain norm.
+        rows: K, or K + 1 with an extra last row for positions that LALN leaves out.
+        recompute: as in :class:`.LayerNorm`.
     """
 
     def __init__(self, model_dim: int, rows: int, recompute: bool = True) -> None:
@@ -31,10 +31,10 @@ class LanguageNorm(PerLanguage, LayerNorm):
         self.bias = nn.Parameter(torch.zeros(rows, model_dim))
 
     def forward(self, x: Tensor, context: TokenContext = NO_CONTEXT) -> Tensor:
-        """(..., D) to (..., D), given the context of the tokens, broadcastable to (...).
+        """(..., D) to (..., D); the context of the tokens is broadcastable to (...).
 
         Raises:
-            ValueError: the languages are not given.
+            ValueError: the context has no rows for norms.
         """
         if context.norm is None:
             raise ValueError("a language-aware norm needs the language of every sentence")

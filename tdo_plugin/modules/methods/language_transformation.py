@@ -1,4 +1,4 @@
-"""A linear transformation for each target language where the target reads the source.
+"""A linear transformation of the source for each target language.
 
 Shapes: K languages, N positions, D model width.
 """
@@ -25,7 +25,7 @@ def _xavier(weight: Tensor) -> None:
 
 
 def _authors(weight: Tensor) -> None:
-    """Xavier-uniform of the matrix (K, D * D) that the authors' code stores, so far smaller."""
+    """Xavier-uniform for one matrix (K, D * D), as in the authors' code: a far smaller limit."""
     limit = math.sqrt(6 / (len(weight) + weight[0].numel()))
     nn.init.uniform_(weight, -limit, limit)
 
@@ -38,12 +38,12 @@ INITIALIZERS: dict[str, Callable[[Tensor], None]] = {
 
 
 class LanguageTransformation(PerLanguage):
-    """h W_t of target language t (LALT; Zhang et al., 2020, equation 5), without a bias.
+    """h W_t for target language t, without bias (LALT; Zhang et al., 2020, equation 5).
 
     Args:
         num_languages: K.
         model_dim: D.
-        start: name of how each matrix starts.
+        start: name of the matrices' initialisation.
     """
 
     replaces_plain = False
@@ -55,10 +55,10 @@ class LanguageTransformation(PerLanguage):
             INITIALIZERS[start](self.weight)
 
     def forward(self, x: Tensor, context: TokenContext = NO_CONTEXT) -> Tensor:
-        """(..., D) to (..., D), given the language of each position, broadcastable to (...).
+        """(..., D) to (..., D); the language of each position is broadcastable to (...).
 
         Raises:
-            ValueError: the languages are not given.
+            ValueError: the context has no target languages.
         """
         if context.target is None:
             raise ValueError("a language-aware transformation needs the language of every sentence")

@@ -1,4 +1,4 @@
-"""A decoder layer whose self- and cross-attention are one (MATT).
+"""A decoder layer that merges self- and cross-attention (MATT).
 
 Shapes: B sentences, R = B * beams rows, T target, D model width.
 """
@@ -13,11 +13,11 @@ from tdo_plugin.modules.token_context import NO_CONTEXT, TokenContext
 
 
 class MergedAttentionLayer(TargetLayer):
-    """Merged attention, FFN (Zhang, Titov and Sennrich, 2019).
+    """Merged attention and FFN (Zhang, Titov and Sennrich, 2019).
 
-    The target reads the source as in cross-attention. To what it finds, before the output
-    projection, the mean of its own values so far is added, made with the same value projection;
-    the mean has neither heads nor weights nor dropout.
+    The target attends to the source as in cross-attention. Before the output projection, the mean
+    of the target's own values so far is added, computed with the same value projection; the mean
+    has no heads, weights or dropout.
     """
 
     store = RunningSums
@@ -55,14 +55,14 @@ class MergedAttentionLayer(TargetLayer):
 
 
 def mean_of_visible(values: Tensor, visible: Tensor) -> Tensor:
-    """For each query the mean of the values that it may look at, (B, T, D).
+    """For each query the mean of the values that it may see, (B, T, D).
 
-    A product with the matrix of shares: forward and backward together it takes a third to a quarter
-    of the time of cumulative sums on a CPU, whose backward pass turns the tensor round twice.
+    Computed as a product with the matrix of shares, which on a CPU takes a third to a quarter of
+    the time of cumulative sums (forward and backward), whose backward pass flips the tensor twice.
 
     Args:
         values: (B, T, D).
-        visible: boolean (B, T, T), at least one of each query.
+        visible: boolean (B, T, T), true at least once for each query.
     """
     wide = torch.promote_types(values.dtype, torch.float32)
     shares = visible.to(wide) / visible.sum(-1, keepdim=True)

@@ -1,4 +1,4 @@
-"""What the outputs of projections pass: a place for hooks, or a gate for each pair of languages.
+"""Modules applied to the outputs of projections: a place for hooks, or neuron gates per pair.
 
 Shapes: P pairs, W neurons of a projection, (...) positions.
 """
@@ -13,52 +13,52 @@ from tdo_plugin.modules.token_context import NO_CONTEXT, TokenContext
 
 
 class NeuronOutput(nn.Module):
-    """Changes nothing: a place for hooks on single neurons."""
+    """The identity: a place for hooks on single neurons."""
 
     def forward(self, x: Tensor, context: TokenContext = NO_CONTEXT) -> Tensor:
-        """(..., W) as they are, whatever the context."""
+        """(..., W), unchanged."""
         return x
 
 
 class NeuronGate(NeuronOutput):
-    """Neurons outside a sentence's mask are zero, and so are their gradients (Xie et al., 2021).
+    """Zeroes neurons outside the mask of a sentence's pair, and their gradients (Xie et al., 2021).
 
     Args:
-        masks: boolean (P, W), true where a row's pair uses a neuron.
+        masks: boolean (P, W), true where a pair uses a neuron.
     """
 
     masks: Tensor
 
     def __init__(self, masks: Tensor) -> None:
         super().__init__()
-        # as numbers, ready to multiply with; the model has all gates' masks in one piece, which is
-        # what checkpoints keep
+        # as numbers to multiply by; checkpoints hold the masks of all gates in one buffer of the
+        # model
         numbers = masks.to(torch.get_default_dtype())
         self.register_buffer("masks", numbers, persistent=False)
 
     def forward(self, x: Tensor, context: TokenContext = NO_CONTEXT) -> Tensor:
-        """(..., W) to (..., W), given the context of the tokens, broadcastable to (...).
+        """(..., W) to (..., W); the context of the tokens is broadcastable to (...).
 
         Raises:
-            ValueError: the rows are not given.
+            ValueError: the context has no rows of masks.
         """
         if context.neurons is None:
-            raise ValueError("masks of neurons need the languages of every sentence")
+            raise ValueError("neuron masks need both languages of every sentence")
         masks = self.masks.to(x.dtype)
         gated: Tensor = _Gated.apply(x, masks, context.neurons)  # type: ignore[no-untyped-call]
         return gated
 
     def take(self, masks: Tensor) -> None:
-        """Go by these (P, W) from now on."""
+        """Use these masks (P, W) from now on."""
         self.masks = masks.to(self.masks)
 
     def extend(self, mask: Tensor) -> None:
-        """One row (W,) more."""
+        """Append one row (W,)."""
         self.masks = torch.cat([self.masks, mask[None].to(self.masks)])
 
 
 class _Gated(torch.autograd.Function):
-    """x times the masks of its rows; the masks of all positions do not wait for the backward."""
+    """x times the masks of its rows; the expanded masks are not kept for the backward pass."""
 
     @staticmethod
     def forward(ctx: Any, x: Tensor, masks: Tensor, rows: Tensor) -> Tensor:
@@ -73,5 +73,5 @@ class _Gated(torch.autograd.Function):
 
 
 def _spread(masks: Tensor, rows: Tensor) -> Tensor:
-    """The masks of rows (...), (..., W)."""
+    """The masks of rows (...) as (..., W)."""
     return masks.index_select(0, rows.flatten()).view(*rows.shape, -1)

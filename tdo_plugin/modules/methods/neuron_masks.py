@@ -1,4 +1,4 @@
-"""Which neurons each pair of languages uses, and the gates that are told (Xie et al., 2021).
+"""The neurons that each language pair uses, and the gates that apply them (Xie et al., 2021).
 
 Shapes: B sentences, P pairs with masks of their own, W all neurons of a stack.
 """
@@ -16,17 +16,17 @@ from tdo_plugin.modules.methods.neurons import projections
 
 
 class NeuronMasks(nn.Module):
-    """Puts a gate behind every projection of a stack, and knows each pair's row.
+    """Puts a gate after every projection of a stack and looks up each pair's row of masks.
 
-    Its buffers are all that a checkpoint needs to know. Without masks, as it is made, it waits for
-    :meth:`take`.
+    Its buffers hold everything that a checkpoint needs. A new instance has no masks until
+    :meth:`take` is called.
 
     Args:
-        stack: of layers, whose projections' outputs pass the gates from now on.
-        num_languages: how many the model knows.
-        zero_shot: of pairs without a mask of their own, `union` of those of the pairs with their
-            source language and of those with their target language, or the `general` neurons
-            alone; these too where there is no such pair.
+        stack: layers; the outputs of their projections pass through the gates from now on.
+        num_languages: of the model.
+        zero_shot: mask of a pair without one: `union` of the masks of all pairs with its source
+            language and all with its target language, or the `general` neurons alone (also if
+            there are no such pairs).
     """
 
     masks: Tensor
@@ -38,8 +38,8 @@ class NeuronMasks(nn.Module):
     def __init__(self, stack: nn.Module, num_languages: int, zero_shot: str = "union") -> None:
         super().__init__()
         self.zero_shot = zero_shot
-        self.awaited = ""  # digest of the parameters that masks are of, until they are loaded
-        # parts of the stack, which registers their parameters
+        self.awaited = ""  # digest of the parameters that the masks belong to, until loaded
+        # parts of the stack, which already registers their parameters
         self._projections = projections(stack)
         self._widths = [part.out_features for part in self._projections.values()]
         self._gates: tuple[NeuronGate, ...] = ()
@@ -52,25 +52,25 @@ class NeuronMasks(nn.Module):
         self.register_buffer("general", torch.zeros(sum(self._widths), dtype=torch.bool))
         self.register_buffer("pairs", torch.zeros(0, 2, dtype=torch.long))
         self.register_buffer("digest", torch.zeros(32, dtype=torch.uint8))
-        # the row of each pair, -1 where it has none yet
+        # the row of each pair, -1 if it has none yet
         rows = torch.full((num_languages, num_languages), -1)
         self.register_buffer("rows", rows, persistent=False)
         self.register_buffer("unused", torch.zeros_like(self.general), persistent=False)
-        self._has_unused = False  # known without asking the device
+        self._has_unused = False  # kept here to avoid a device synchronisation
 
     @property
     def widths(self) -> dict[str, int]:
-        """How many neurons each projection has, by its name in the stack, in order."""
+        """The number of neurons of each projection, by name in the stack, in order."""
         return {name: width for name, width in zip(self._projections, self._widths, strict=True)}
 
     def take(self, masks: Tensor, general: Tensor, pairs: Tensor, digest: Tensor) -> None:
-        """Go by these from now on.
+        """Use these masks from now on.
 
         Args:
-            masks: boolean (P, W), the modules side by side in the order of :attr:`widths`.
+            masks: boolean (P, W), projections concatenated in the order of :attr:`widths`.
             general: boolean (W,).
-            pairs: index of source and target language from 0, (P, 2).
-            digest: SHA-256 of what the file says, (32,) bytes.
+            pairs: indices from 0 of source and target language, (P, 2).
+            digest: SHA-256 of the file's content, (32,) bytes.
         """
         device = self.masks.device
         self.masks, self.general = masks.bool().to(device), general.bool().to(device)
@@ -82,13 +82,13 @@ class NeuronMasks(nn.Module):
         self.train_only(range(len(pairs)))
 
     def train_only(self, pairs: Sequence[int]) -> None:
-        """The pairs (by row) of all sentences to come; what no other uses is :meth:`still`."""
+        """Announce the pairs (by row) of all later batches; :meth:`still` keeps other neurons."""
         used = self.masks[list(pairs)].any(0)
         self.unused = ~(used | self.general)
         self._has_unused = bool(self.unused.any())
 
     def forward(self, sources: Tensor, targets: Tensor) -> Tensor:
-        """The row (B,) of each sentence's pair in the gates, given its languages from 0, (B,)."""
+        """The row (B,) of each sentence's pair in the gates, given its languages (B,) from 0."""
         rows = self.rows[sources, targets]
         new = rows < 0
         if bool(new.any()):
@@ -99,7 +99,7 @@ class NeuronMasks(nn.Module):
         return rows
 
     def mask_of(self, source: int, target: int) -> Tensor:
-        """Which neurons a pair uses, (W,)."""
+        """The neurons that a pair uses, boolean (W,)."""
         selected = (self.pairs == self.pairs.new_tensor([source, target])).all(1)
         if not selected.any() and self.zero_shot == "union":
             selected = (self.pairs[:, 0] == source) | (self.pairs[:, 1] == target)
@@ -107,9 +107,9 @@ class NeuronMasks(nn.Module):
 
     @contextmanager
     def still(self) -> Iterator[None]:
-        """Keep parameters of neurons that no trained pair uses, whatever an optimizer does.
+        """Keep the parameters of neurons that no trained pair uses during an optimizer step.
 
-        Their gradient is zero, but a weight decay would move them.
+        Their gradient is zero, but weight decay would change them.
         """
         kept = [
             (parameter, where, parameter.detach()[where].clone())
@@ -123,7 +123,7 @@ class NeuronMasks(nn.Module):
                     parameter[where] = values
 
     def _unused(self) -> Iterator[tuple[Tensor, Tensor]]:
-        """Parameters and, of each, the entries (as it) that make or read unused neurons."""
+        """Parameters and the entries of each that make or read unused neurons (boolean)."""
         for name, out in zip(self._projections, self.unused.split(self._widths), strict=True):
             part = self._projections[name]
             if out.any():
@@ -134,7 +134,7 @@ class NeuronMasks(nn.Module):
                 yield reader.weight, out.expand_as(reader.weight)
 
     def _add(self, source: int, target: int) -> None:
-        """A row for a pair without a mask of its own."""
+        """Append a row for a pair without a mask."""
         mask = self.mask_of(source, target)
         self.rows[source, target] = len(self._gates[0].masks)
         for gate, part in zip(self._gates, mask.split(self._widths), strict=True):
@@ -142,7 +142,7 @@ class NeuronMasks(nn.Module):
 
 
 def _readers(stack: nn.Module) -> dict[str, str]:
-    """By projection that which alone reads its outputs, input by input."""
+    """For a projection, the only other projection that reads its outputs, input by input."""
     readers = {}
     for name, part in stack.named_modules():
         if isinstance(part, MultiheadAttention):

@@ -2,8 +2,8 @@
 
 A neuron is one output of a query, key, value or output projection of any attention, or of either
 projection of a layer's feed-forward network (Xie et al., 2021). Adaptation modules, which all
-languages share (Qu et al., section 4.1), and norms have none. Hooks and gates stand before the
-ReLU of the inner projection, as in the authors' code; a mask of 0 and 1 is the same behind it.
+languages share (Qu et al., section 4.1), and norms have no neurons. Hooks and gates act before the
+ReLU of the inner projection, as in the authors' code; for a mask of 0 and 1 the order is the same.
 """
 
 from torch import nn
@@ -15,7 +15,7 @@ from tdo_plugin.modules.methods.neuron_gate import NeuronOutput
 
 
 def projections(stack: nn.Module) -> dict[str, Linear]:
-    """The projections whose outputs are neurons, by name in the stack, in its order."""
+    """The projections that have neurons, by name in the stack, in the order of the stack."""
     return {
         f"{name}.{kind}": part
         for name, parent in stack.named_modules()
@@ -26,7 +26,7 @@ def projections(stack: nn.Module) -> dict[str, Linear]:
 
 
 def rectified_projections(stack: nn.Module) -> frozenset[str]:
-    """Those of :func:`projections` that a ReLU follows."""
+    """The names of :func:`projections` followed by a ReLU."""
     return frozenset(
         f"{name}.inner"
         for name, parent in stack.named_modules()
@@ -35,9 +35,9 @@ def rectified_projections(stack: nn.Module) -> frozenset[str]:
 
 
 def neuron_outputs(stack: nn.Module) -> dict[str, nn.Module]:
-    """For each of :func:`projections` a module that its output passes from now on, for hooks.
+    """Attach a module for hooks to the output of each of :func:`projections`, and return them.
 
-    It gets (N, width) of a packed batch, else (rows, length, width).
+    Their input is (N, width) for a packed batch, otherwise (rows, length, width).
     """
     outputs: dict[str, nn.Module] = {}
     for name, part in projections(stack).items():

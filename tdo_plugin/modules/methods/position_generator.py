@@ -17,13 +17,13 @@ from tdo_plugin.modules.token_context import NO_CONTEXT
 
 
 class PositionGenerator(nn.Module):
-    """G: guesses positional embeddings from the semantic ones of a sentence.
+    """G: predicts positional embeddings from the semantic embeddings of a sentence.
 
-    Knows nothing of positions itself: equal embeddings give equal guesses.
+    Has no position information: equal embeddings give equal predictions.
 
     Args:
         layer: an encoder layer.
-        projection: behind it.
+        projection: applied to the layer's output.
     """
 
     def __init__(self, layer: JointLayer, projection: Linear) -> None:
@@ -33,7 +33,7 @@ class PositionGenerator(nn.Module):
 
     @classmethod
     def of(cls, spec: ModelSpec) -> "PositionGenerator":
-        """As large as the layer that it watches, the same for all languages, without dropout."""
+        """A generator of the size of a source layer, shared by all languages, without dropout."""
         plain = replace(
             spec.same_for_all(), dropout=0.0, attention_dropout=0.0, activation_dropout=0.0
         )

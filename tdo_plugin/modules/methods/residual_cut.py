@@ -8,7 +8,7 @@ from tdo_plugin.modules.token_context import NO_CONTEXT, TokenContext
 
 
 class Cut(SourcePart):
-    """A residual connection that carries nothing at source positions (Liu et al., 2021)."""
+    """A residual connection that is zero at source positions (Liu et al., 2021)."""
 
     def forward(self, x: Tensor, context: TokenContext = NO_CONTEXT) -> Tensor:
         return torch.zeros_like(x)

@@ -1,4 +1,4 @@
-"""Sums over a target so far, between the steps of a search: all that averaging needs of it.
+"""Sums over the target so far: the decoding state of merged attention.
 
 Shapes: B sentences, K rows (beams) of a sentence, R = B * K, D model width, T new target positions,
 P target positions so far.
@@ -23,7 +23,7 @@ class RunningSums(TargetStore):
         new, self.length = mask.target.shape[2:]
         self._sentences = mask.source.size(0)
         self._hidden = mask.padding[:, self.length - new :, None]  # (R or B, T, 1)
-        self._counts = mask.target[:, 0].sum(-1, keepdim=True)  # the same: what each one averages
+        self._counts = mask.target[:, 0].sum(-1, keepdim=True)  # (R or B, T, 1), tokens in a mean
         return mask
 
     def mean(self, layer: int, new: Tensor) -> Tensor:

@@ -1,4 +1,4 @@
-"""Projections of an attention with weights of their own for each target language.
+"""Attention projections with weights for each target language.
 
 Shapes: K languages, (...) positions, D and E widths.
 """
@@ -13,15 +13,15 @@ from tdo_plugin.modules.token_context import NO_CONTEXT, TokenContext
 
 
 class TargetProjection(PerLanguage, Projection):
-    """W_t x + b_t of target language t (target-specific attention; Blackwood et al., 2018).
+    """W_t x + b_t for target language t (target-specific attention; Blackwood et al., 2018).
 
-    Each language's weight is a draw of its own, as a plain projection's is.
+    The weights of languages are drawn independently, each like a plain projection's.
 
     Args:
         num_languages: K.
         in_features: D.
         out_features: E.
-        gain: of the Xavier-uniform start.
+        gain: of the Xavier-uniform initialisation.
     """
 
     def __init__(
@@ -35,23 +35,23 @@ class TargetProjection(PerLanguage, Projection):
                 nn.init.xavier_uniform_(matrix, gain=gain)
 
     def forward(self, x: Tensor, context: TokenContext = NO_CONTEXT) -> Tensor:
-        """(..., D) to (..., E), given the language of each position, broadcastable to (...).
+        """(..., D) to (..., E); the language of each position is broadcastable to (...).
 
         Raises:
-            ValueError: the languages are not given.
+            ValueError: the context has no target languages.
         """
         (projected,) = project_for_targets(x, context, self)
         return projected
 
     def pack(self) -> None:
-        """Nothing: a step of decoding may want any language's weight."""
+        """Does nothing: a decoding step may use the weight of any language."""
 
 
 def project_for_targets(x: Tensor, context: TokenContext, *projections: Projection) -> list[Tensor]:
-    """Several target projections of ``x`` (..., D), whose positions are brought together once.
+    """Several target projections of ``x`` (..., D), with one grouping of the positions.
 
     Raises:
-        ValueError: the languages are not given.
+        ValueError: the context has no target languages.
     """
     if context.target is None:
         raise ValueError("target-specific attention needs the language of every sentence")
@@ -61,7 +61,7 @@ def project_for_targets(x: Tensor, context: TokenContext, *projections: Projecti
 
 
 def _projected(x: Tensor, *parameters: Tensor) -> Tensor:
-    """Side by side, given weight and bias of each projection in turn."""
+    """Concatenated outputs, given weight and bias of each projection in turn."""
     pairs = zip(parameters[::2], parameters[1::2], strict=True)
     outputs = [F.linear(x, weight, bias) for weight, bias in pairs]
     return outputs[0] if len(outputs) == 1 else torch.cat(outputs, -1)

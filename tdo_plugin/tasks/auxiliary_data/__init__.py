@@ -1,4 +1,4 @@
-"""Training data beside the sentence pairs of the data folder."""
+"""Training data in addition to the sentence pairs of the data folder."""
 
 from tdo_plugin.tasks.auxiliary_data.auxiliary_options import (
     add_auxiliary_options,

@@ -1,4 +1,4 @@
-"""Further data sets of a training, beside fairseq's loading of directions."""
+"""Loads auxiliary data sets of a training in addition to fairseq's directions."""
 
 from __future__ import annotations
 
@@ -24,23 +24,23 @@ logger = logging.getLogger(__name__)
 
 
 class AuxiliaryDataManager(MultilingualDatasetManager):
-    """Text of single languages and synthetic pairs, as fairseq's data of further categories.
+    """Monolingual text and synthetic pairs as further data categories of fairseq.
 
-    fairseq knows data of several categories, each with a folder and directions of its own, whose
-    sets have keys such as ``main:en-de``. Here there are ``monolingual:de-de``, text of one
-    language, and ``back-translated:en-de``, pairs with synthetic sources. Only the training set
-    has them; a folder is looked at when that is loaded, since a checkpoint's task is also set up
-    where the folder is not.
+    In fairseq each category of data has a folder and directions of its own, and keys such as
+    ``main:en-de``. The categories here are ``monolingual:de-de``, text of one language, and
+    ``back-translated:en-de``, pairs with synthetic sources. They are part of the training set only.
+    Their folders are read when that set is loaded, since the task of a checkpoint is also set up
+    on machines without them.
     """
 
     @classmethod
     def load_all_dictionaries(
         cls, args: Namespace, languages: list[str], load: Callable[[str], Dictionary], *more: Any
     ) -> Any:
-        """As fairseq's, with the symbol of synthetic sources behind the language tags.
+        """As fairseq's, and adds the tag of synthetic sources after the language tags.
 
         Raises:
-            UserError: the symbol is there already, or is none.
+            UserError: the tag is already in the dictionary, or is not a single symbol.
         """
         tag: str | None = getattr(args, "back_translated_tag", None)
 
@@ -63,7 +63,7 @@ class AuxiliaryDataManager(MultilingualDatasetManager):
         """Folder and directions by category.
 
         Raises:
-            UserError: a folder that does not fit the training.
+            UserError: a folder does not fit the training.
         """
         directions_by_kind = {MONOLINGUAL: self._targets, BACK_TRANSLATED: self._pairs}
         categories = {}
@@ -73,26 +73,26 @@ class AuxiliaryDataManager(MultilingualDatasetManager):
         return categories
 
     def _targets(self) -> list[str]:
-        """`de-de` and so on: languages that are trained to be translated into."""
+        """`de-de` and so on, for each trained target language."""
         targets = list(dict.fromkeys(pair.split("-")[1] for pair in self.lang_pairs))
         on_source, on_target = tag_sides(self.args)
         if on_source != "tgt" and not on_target and len(targets) > 1:
             raise UserError(
-                "`--decoder-langtok` must be on, or `--encoder-langtok` tgt, with --monolingual, "
-                f"or nothing says which of {', '.join(targets)} a sentence is in; it is {on_source}"
+                "`--decoder-langtok` must be on, or `--encoder-langtok` tgt, with --monolingual: "
+                f"otherwise no tag gives the language ({', '.join(targets)}); it is {on_source}"
             )
         return [f"{language}-{language}" for language in targets]
 
     def _pairs(self) -> list[str]:
         if (shards := len(utils.split_paths(self.args.data))) > 1:
             raise UserError(
-                "`--back-translated` must come with `data` in one folder, whose pairs an epoch has "
-                f"all; it has {shards}"
+                "`--back-translated` must be used with a single `data` folder, whose pairs are all "
+                f"in every epoch; it has {shards}"
             )
         return self.lang_pairs
 
     def _directions(self, kind: Kind, folder: str, directions: Sequence[str]) -> list[str]:
-        """Those of some directions that a folder has, whose dictionary must be the training's."""
+        """The directions that a folder has; its dictionary must be the training's."""
         stored = read_further(Path(folder), kind)
         present = [direction for direction in directions if direction in stored]
         if not present:
@@ -101,7 +101,7 @@ class AuxiliaryDataManager(MultilingualDatasetManager):
                 f"{', '.join(stored)}"
             )
         if left := [direction for direction in stored if direction not in present]:
-            logger.info(f"{kind.option}: nothing is trained on {', '.join(left)}")
+            logger.info(f"{kind.option}: not used in this training: {', '.join(left)}")
         symbols = Dictionary.load(str(Path(folder, "dict.txt"))).symbols
         for dictionary in {id(loaded): loaded for loaded in self.dicts.values()}.values():
             if dictionary.symbols[: len(symbols)] != symbols:
@@ -112,7 +112,7 @@ class AuxiliaryDataManager(MultilingualDatasetManager):
         return present
 
     def get_data_paths_and_lang_pairs(self, split: str) -> Any:
-        """As fairseq's, and for the training set what there is beside."""
+        """As fairseq's, with the auxiliary sets added to the training set."""
         paths, pairs = super().get_data_paths_and_lang_pairs(split)
         if split == getattr(self.args, "train_subset", None):
             paths |= {category: folder for category, (folder, _) in self._further.items()}
@@ -120,9 +120,9 @@ class AuxiliaryDataManager(MultilingualDatasetManager):
         return paths, pairs
 
     def load_a_dataset(self, *, data_category: str, langtok_spec: Any, **parameters: Any) -> Any:
-        """As fairseq's; language tags are those of the main data.
+        """As fairseq's; auxiliary data use the language tags of the main data.
 
-        A sentence without a source has its tag on the source only where that is its one place.
+        A sentence without source has its tag on the source only if targets have none.
         """
         if data_category in (MONOLINGUAL.name, BACK_TRANSLATED.name):
             source, target = self.args.langtoks["main"]
@@ -136,7 +136,7 @@ class AuxiliaryDataManager(MultilingualDatasetManager):
     def load_lang_dataset(
         self, data_path: str, split: str, src: str, src_dict: Dictionary, *args: Any, **options: Any
     ) -> Any:
-        """As fairseq's; text of one language is a target without a source."""
+        """As fairseq's; monolingual text is a target without a source."""
         source, target, alignments = super().load_lang_dataset(
             data_path, split, src, src_dict, *args, **options
         )
@@ -150,12 +150,12 @@ class AuxiliaryDataManager(MultilingualDatasetManager):
     def get_sampling_ratios(
         self, params: Any, datasets: Any, epoch: int, shard_epoch: int | None = None
     ) -> Any:
-        """As fairseq's; with further data the sentences of each data set, as whole numbers."""
+        """As fairseq's; with auxiliary data, the number of sentences from each data set."""
         if not self._further:
             return super().get_sampling_ratios(params, datasets, epoch, shard_epoch)
 
         def ratios(unions: dict[int, int]) -> Any:
-            """fairseq's of directions, given the sizes of those with these numbers."""
+            """fairseq's sampling ratios of directions, given their sizes by number."""
             chosen = [params[number] for number in unions]
             sized = [(datasets[number][0], range(size)) for number, size in unions.items()]
             return super_ratios(chosen, sized, epoch, shard_epoch)
@@ -177,7 +177,7 @@ class AuxiliaryDataManager(MultilingualDatasetManager):
         )
         counted = zip(datasets, counts, strict=True)
         named = [f"{count} of {len(dataset)} {key}" for (key, dataset), count in counted]
-        logger.info(f"sentences of an epoch: {', '.join(named)}")
+        logger.info(f"sentences per epoch: {', '.join(named)}")
         return counts
 
 

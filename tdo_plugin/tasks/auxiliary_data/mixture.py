@@ -1,4 +1,4 @@
-"""How many sentences of each data set an epoch has, to the sentence."""
+"""The exact number of sentences of each data set in an epoch."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ Weights = Sequence[float]
 
 @dataclass(frozen=True)
 class Mixture:
-    """Data sets of a training, by their number.
+    """The data sets of a training, by number.
 
-    The true pairs of a direction with synthetic ones count ``upsampling`` times each, the synthetic
-    ones once, and directions are sampled as if each were one set of so many pairs. Text of single
-    languages is beside them, ``share`` of all sentences.
+    In a direction with synthetic pairs, true pairs have weight ``upsampling`` and synthetic ones
+    weight 1, and directions are sampled by the total weight of their pairs. Monolingual sentences
+    are added until they are ``share`` of all sentences.
 
     Attributes:
-        sizes: sentences of each.
+        sizes: sentences of each set.
         categories: `main` and fairseq's others, `back-translated`, `monolingual`.
-        directions: `en-de`.
-        upsampling: rate of true pairs beside synthetic ones.
-        share: of sentences of single languages, where there are any.
+        directions: such as `en-de`.
+        upsampling: weight of true pairs in directions with synthetic pairs.
+        share: of monolingual sentences, if there are any.
     """
 
     sizes: Sequence[int]
@@ -43,14 +43,14 @@ class Mixture:
         of_languages: Callable[[list[int]], Weights] | None,
         virtual_size: int | None = None,
     ) -> Counts:
-        """Sentences of each data set in an epoch.
+        """The number of sentences of each data set in an epoch.
 
         Args:
-            ratios: fairseq's sampling ratios of directions, given sizes by number; None for all
-                that there is.
-            of_languages: likewise of languages, given their sizes; None: in proportion to them.
-            virtual_size: of an epoch in all; None: as many pairs as fairseq has without text of
-                single languages, and that beside.
+            ratios: fairseq's sampling ratios of directions, given sizes by number; None: all pairs
+                once.
+            of_languages: sampling ratios of languages, given their sizes; None: by size.
+            virtual_size: total size of an epoch; None: the number of pairs that fairseq uses
+                without monolingual text, plus that text.
         """
         counts = np.zeros(len(self.sizes), np.int64)
         alone = self._of(MONOLINGUAL.name)
@@ -72,7 +72,7 @@ class Mixture:
         return [number for number, name in enumerate(self.categories) if name == category]
 
     def _weights(self) -> dict[int, dict[int, float]]:
-        """Of each direction, by the number of its true pairs, what its sets count."""
+        """For each direction, the total weight of each of its sets, by number."""
         synthetic = {self.directions[number]: number for number in self._of(BACK_TRANSLATED.name)}
         further = {*self._of(MONOLINGUAL.name), *synthetic.values()}
         weights: dict[int, dict[int, float]] = {}
@@ -89,7 +89,7 @@ class Mixture:
     def _totals(
         self, unions: list[int], ratios: Weights | None, alone: bool, virtual_size: int | None
     ) -> tuple[int, int]:
-        """Pairs, and sentences of single languages."""
+        """The numbers of pairs and of monolingual sentences."""
         if virtual_size is not None:
             lone = round(virtual_size * self.share) if alone else 0
             return virtual_size - lone, lone
@@ -101,9 +101,9 @@ class Mixture:
 
 
 def shared_out(total: int, weights: Weights) -> Counts:
-    """A total in parts in proportion to weights, whole numbers: those cut most get one more."""
+    """A total divided in proportion to weights into whole numbers (largest remainders)."""
     quotas = total * np.asarray(weights, np.float64) / np.sum(weights)
-    # what is a whole number but for rounding is one
+    # integers up to rounding errors stay as they are
     counts = np.floor(quotas + 1e-6).astype(np.int64)
     counts[np.argsort(counts - quotas, kind="stable")[: total - counts.sum()]] += 1
     return counts

@@ -1,4 +1,4 @@
-"""Sources of sentences that have none."""
+"""Empty sources for sentences without a source."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from torch import Tensor
 
 
 class NoSource(FairseqDataset):
-    """So many times no token at all, not even an end.
+    """A data set of empty sentences, without even an end symbol.
 
     Attributes:
         sizes: (sentences,) zeros.
@@ -27,4 +27,4 @@ class NoSource(FairseqDataset):
         return torch.empty(0, dtype=torch.int64)
 
     def prefetch(self, indices: object) -> None:
-        """There is nothing to fetch."""
+        """Does nothing."""

@@ -1,4 +1,4 @@
-"""Directions loaded without reading their files."""
+"""Loads directions without reading whole files."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ _EPOCHS = {
 
 
 class LeanDataManager(MultilingualDatasetManager):
-    """fairseq's batches, of files that are opened once and not read as a whole."""
+    """fairseq's batches, from files that are opened once and memory-mapped."""
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
-        # both directions of a pair have one object, for as long as one of them holds it
+        # both directions of a pair share one object while either holds it
         self._opened: MutableMapping[str, MappedSentences] = WeakValueDictionary()
 
     @classmethod
     def load_all_dictionaries(
         cls, args: Namespace, languages: list[str], load: Callable[[str], Dictionary], *more: Any
     ) -> Any:
-        """As fairseq's; languages with equal files have one object, as with a fixed dictionary."""
+        """As fairseq's; languages with equal dictionary files share one object."""
         loaded: dict[str, Dictionary] = {}
 
         def load_once(path: str) -> Dictionary:
@@ -46,7 +46,7 @@ class LeanDataManager(MultilingualDatasetManager):
         return super().load_all_dictionaries(args, languages, load_once, *more)
 
     def load_data(self, path: str, dictionary: Dictionary, kind: str | None) -> Any:
-        """One side of a pair; `kind` as in ``--dataset-impl``, None for what the files are."""
+        """One side of a pair; `kind` as in ``--dataset-impl``, None: detected from the files."""
         path = indexed_dataset.get_indexed_dataset_to_local(path)
         if (kind or indexed_dataset.infer_dataset_impl(path)) != "mmap":
             return super().load_data(path, dictionary, kind)
@@ -64,7 +64,7 @@ class LeanDataManager(MultilingualDatasetManager):
         shard_epoch: int | None = None,
         **more: Any,
     ) -> Any:
-        """As fairseq's; the training set orders and draws in less time."""
+        """As fairseq's, with faster sorting and sampling of the training set."""
         args = self.args
         if not training or split != getattr(args, "train_subset", None):
             return super().load_dataset(split, training, epoch, combine, shard_epoch, **more)

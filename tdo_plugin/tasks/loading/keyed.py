@@ -1,4 +1,4 @@
-"""Virtual epochs whose sentences are computed, not looked up in a permutation of everything."""
+"""Virtual epochs whose sentences are computed rather than looked up in a stored permutation."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from tdo_plugin.tasks.loading.sampled import Numbers, are_counts
 
 
 class SampledMultiEpochDataset(sampled.SampledMultiEpochDataset):
-    """All directions, drawn as fairseq draws them, by keys instead of by lists.
+    """All directions, sampled as in fairseq, but by keyed permutations.
 
-    A pass has as many sentences of each direction as fairseq's: without repetition where the
-    direction has enough, else each drawn from all; and virtual epochs are slices of the pass in
-    random order. Where a sentence stands is a function of the seed and the number of the pass, so
-    that nothing is stored, and a resumed training finds the pass that it was in.
+    A pass has as many sentences of each direction as fairseq's: without repetition if the
+    direction has enough, otherwise drawn with replacement. Virtual epochs are slices of the pass
+    in random order. A sentence's position is a function of the seed and the number of the pass, so
+    nothing is stored, and a resumed training continues in the same pass.
     """
 
     load_next_shard: bool | None
@@ -26,7 +26,7 @@ class SampledMultiEpochDataset(sampled.SampledMultiEpochDataset):
     def get_virtual_indices(
         self, rng: Any, datasets: list[Any], ratios: Any, size: int
     ) -> tuple[Numbers, Numbers, Numbers]:
-        """Counts of each direction; there are no indices yet."""
+        """Counts of each direction; indices are computed later."""
         counts = np.array([len(dataset) for dataset in datasets])
         if are_counts(ratios):
             counts = ratios
@@ -37,8 +37,8 @@ class SampledMultiEpochDataset(sampled.SampledMultiEpochDataset):
         return np.empty(0, np.int64), np.cumsum(counts), counts
 
     def _next_global_indices(self, epoch: int) -> None:
-        """fairseq's count of the shards, without its permutation."""
-        self._random_global_indices = ()  # fairseq takes None for a pass that was not begun
+        """Counts shards as fairseq does, without its permutation."""
+        self._random_global_indices = ()  # for fairseq None means that no pass has started
         again = self.load_next_shard is not None
         self.load_next_shard = again
         self.shard_epoch += again
@@ -48,7 +48,7 @@ class SampledMultiEpochDataset(sampled.SampledMultiEpochDataset):
         return [self.seed, (self._cur_epoch - 1) // self.num_virtual_epochs]
 
     def slice_of_pass(self) -> tuple[Numbers, Numbers]:
-        """As of fairseq's draw: data sets and rows, (sentences,) each."""
+        """As fairseq's sampling: data sets and rows, (sentences,) each."""
         words: Any = np.random.SeedSequence(self._seeds).generate_state(
             ROUNDS * (1 + len(self.datasets)), np.uint64
         )
@@ -60,7 +60,7 @@ class SampledMultiEpochDataset(sampled.SampledMultiEpochDataset):
         counts = self.virtual_size_per_dataset.astype(np.uint64)
         within = places - (self.cumulated_sizes.astype(np.uint64) - counts)[numbers]
         sizes = np.array([len(dataset) for dataset in self.datasets], np.uint64)[numbers]
-        if are_counts(self.sample_ratios):  # whole copies, and the begin of one more
+        if are_counts(self.sample_ratios):  # whole copies, and a part of one more
             rows = permute(within % sizes, sizes, keys[:, numbers])
             return numbers, rows.astype(np.int64)
         once = counts[numbers] <= sizes

@@ -1,4 +1,4 @@
-"""Options of how data are loaded and drawn."""
+"""Options of data loading and sampling."""
 
 from __future__ import annotations
 
@@ -13,27 +13,27 @@ def add_loading_options(parser: ArgumentParser) -> None:
         "--data-loading",
         choices=["lean", "fairseq"],
         default="lean",
-        help="lean makes the same batches as fairseq, sooner: a file is opened once for both "
-        "directions and not read as a whole, equal dictionaries are loaded once, and a virtual "
-        "epoch looks at its own sentences only; fairseq reads every file before it begins, which "
-        "suits disks that seek slowly (default: lean)",
+        help="lean: the same batches as fairseq's, sooner: files are memory-mapped and opened once "
+        "for both directions, equal dictionaries are loaded once, and a virtual epoch reads only "
+        "its own sentences; fairseq: read every file in full first, for disks with slow seeks "
+        "(default: lean)",
     )
     parser.add_argument(
         "--virtual-epoch-draw",
         choices=["fairseq", "keyed"],
         default="fairseq",
-        help="how --virtual-epoch-size draws: fairseq permutes all sentences at the begin of a "
-        "pass, and again where a training resumes; keyed computes the place of each sentence as "
-        "it comes, in time and memory of the virtual epoch alone, and a resumed training goes on "
-        "where it was (default: fairseq)",
+        help="sampling for --virtual-epoch-size; fairseq: permute all sentences at the start of a "
+        "pass, and again when a training resumes; keyed: compute each sentence's position when "
+        "needed, in time and memory of the virtual epoch only, and continue the same pass when a "
+        "training resumes (default: fairseq)",
     )
 
 
 def check_loading_options(args: Namespace) -> None:
-    """Refuse a draw that nothing would use.
+    """Refuse keyed sampling if it would have no effect.
 
     Raises:
-        UserError: keyed draws without virtual epochs, or with fairseq's own loading.
+        UserError: keyed sampling without virtual epochs, or with fairseq's loading.
     """
     if getattr(args, "virtual_epoch_draw", "fairseq") == "fairseq":
         return

@@ -1,4 +1,4 @@
-"""A binarised set that is opened without being read, but for what is quick to read."""
+"""A memory-mapped binarised set, checked when it is opened or read."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from tdo_compat.binarised import Side, Words, check_sentence, check_side, open_s
 
 
 class MappedSentences(Dataset[Tensor]):
-    """One side of a pair as fairseq-preprocess writes it, `mmap` by fairseq's name.
+    """One side of a pair as fairseq-preprocess writes it (`mmap` in fairseq).
 
-    fairseq reads all of both files before it maps them. Here the system fetches a page when a
-    sentence on it is asked for; of the index, all of it. A file that is quick to read is looked
-    over when it is opened, of a larger one each sentence when it is asked for.
+    fairseq reads both files completely before mapping them. Here the system loads the index, and
+    a page of the data when one of its sentences is read. Small files are checked when opened; in
+    large files each sentence is checked when it is read.
 
     Args:
         path: of the two files, without `.idx` and `.bin`.
-        dictionary: of the tokens; without one they are not looked at.
+        dictionary: of the tokens; None: tokens are not checked.
 
     Attributes:
         sizes: (sentences,) int32, tokens of each with its end.
 
     Raises:
-        DamagedData: the files are not whole.
+        DamagedData: the files are incomplete.
     """
 
     def __init__(self, path: str, dictionary: Dictionary | None = None) -> None:
@@ -47,7 +47,7 @@ class MappedSentences(Dataset[Tensor]):
         """The tokens of a sentence, (tokens,) int64.
 
         Raises:
-            DamagedData: one is not in the dictionary, or the last is not the end.
+            DamagedData: a token is not in the dictionary, or the last is not the end symbol.
         """
         begin = self._places[number] // self._tokens.itemsize
         tokens = self._tokens[begin : begin + self.sizes[number]]

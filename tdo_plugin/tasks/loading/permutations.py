@@ -1,6 +1,6 @@
-"""Keyed permutations of many numbers at once, each place computed by itself.
+"""Keyed permutations of many numbers at once; each position is computed independently.
 
-The network is the one that draws the embedded corpus, for arrays.
+The network is that of the embedded corpus (:mod:`tdo_plugin.data.embedded_corpus`), on arrays.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ ROUNDS = 4
 
 
 def mix(words: Words) -> Words:
-    """Scramble 64-bit words, one to one."""
+    """Scramble 64-bit words with a bijection."""
     words = words * np.uint64(0xBF58476D1CE4E5B9)
     words ^= words >> np.uint64(29)
     words *= np.uint64(0x94D049BB133111EB)
@@ -22,15 +22,15 @@ def mix(words: Words) -> Words:
 
 
 def permute(places: Words, sizes: Words, keys: Words) -> Words:
-    """Where places go under keyed permutations of `range(sizes)`.
+    """Map positions by keyed permutations of `range(sizes)`.
 
-    A Feistel network over a square of at least `sizes` cells; what falls outside goes on until it
-    falls inside.
+    A Feistel network on a square of at least `sizes` cells, applied repeatedly until the result is
+    below the size.
 
     Args:
         places: (n,), each below its size.
         sizes: (n,) or ().
-        keys: (ROUNDS, n) or (ROUNDS, 1); equal keys with equal sizes are one permutation.
+        keys: (ROUNDS, n) or (ROUNDS, 1); equal keys and sizes give the same permutation.
     """
     sizes = np.broadcast_to(sizes, places.shape)
     keys = np.broadcast_to(keys, (ROUNDS, *places.shape))

@@ -1,6 +1,6 @@
 """fairseq's training sets: the same sentences in the same order, in less time and memory.
 
-The classes have fairseq's names, too, since it seeds its draws with the name of the class.
+The classes have the same names as fairseq's, because its random seeds depend on the class name.
 """
 
 from __future__ import annotations
@@ -15,23 +15,23 @@ Numbers = NDArray[Any]
 
 
 def are_counts(ratios: Any) -> bool:
-    """Whether what stands for sampling ratios says how many sentences of each data set there are.
+    """Whether the values used as sampling ratios are counts of sentences of each data set.
 
-    fairseq's ratios leave a sentence or two of an epoch to rounding and chance, and a data set that
-    one falls to then has all of its sentences drawn with repetition.
+    With ratios, fairseq leaves a sentence or two per epoch to rounding and chance; a data set that
+    gets one more than it has is then sampled with replacement.
     """
     return isinstance(ratios, np.ndarray) and ratios.dtype.kind == "i"
 
 
 class SampledMultiDataset(sampled_multi_dataset.SampledMultiDataset):
-    """All directions, drawn anew for every epoch."""
+    """All directions, sampled anew for every epoch."""
 
     def get_virtual_indices(
         self, rng: np.random.RandomState, datasets: list[Any], ratios: Any, size: int
     ) -> tuple[Numbers, Numbers, Numbers]:
-        """As fairseq's, which makes a Python list of all numbers where nothing is drawn.
+        """As fairseq's, without its Python list of all numbers when nothing is sampled.
 
-        Of counts above its size a data set has whole copies of itself, and the rest is drawn.
+        If a count exceeds the data set's size, whole copies are used and only the rest is sampled.
         """
         if are_counts(ratios):
             drawn = [
@@ -48,7 +48,7 @@ class SampledMultiDataset(sampled_multi_dataset.SampledMultiDataset):
         return np.concatenate([np.arange(size) for size in sizes]), np.cumsum(sizes), sizes
 
     def ordered_indices(self) -> Numbers:
-        """Sentences by source length, then target length, then by chance."""
+        """Sentences by source length, then target length, then at random."""
         indices = np.random.permutation(len(self)) if self.shuffle else np.arange(len(self))
         for lengths in np.atleast_2d(self.sizes.T)[::-1]:
             indices = indices[stable_order(lengths[indices])]
@@ -63,25 +63,25 @@ class SampledMultiDataset(sampled_multi_dataset.SampledMultiDataset):
 class SampledMultiEpochDataset(
     SampledMultiDataset, sampled_multi_epoch_dataset.SampledMultiEpochDataset
 ):
-    """All directions, drawn for a pass that virtual epochs are slices of.
+    """All directions, sampled for a pass that is divided into virtual epochs.
 
-    fairseq looks up the lengths of the whole pass for every virtual epoch.
+    fairseq computes the lengths of the whole pass again for every virtual epoch.
     """
 
-    _epoch_sizes: Numbers | None  # fairseq's, which forgets them with each epoch
+    _epoch_sizes: Numbers | None  # fairseq's, which resets it in each epoch
 
     def _next_virtual_epoch(self, epoch: int) -> None:
         super()._next_virtual_epoch(epoch)
         self._numbers, self._rows = self.slice_of_pass()
 
     def slice_of_pass(self) -> tuple[Numbers, Numbers]:
-        """The virtual epoch: of each sentence its data set and its row there, (sentences,) each."""
+        """The virtual epoch: data set and row of each sentence, (sentences,) each."""
         begin = self._current_epoch_start_index
         places = self._random_global_indices[begin : begin + len(self)]
         return self.dataset_of(places), self._cur_indices[places]
 
     def dataset_of(self, places: Numbers) -> Numbers:
-        """The data sets that places in the pass belong to."""
+        """The data sets of positions in the pass."""
         return np.searchsorted(self.cumulated_sizes, places, side="right")
 
     def _get_dataset_and_index(self, index: int) -> tuple[int, int]:
@@ -102,13 +102,13 @@ class SampledMultiEpochDataset(
 
 
 def whole_copies(rng: np.random.RandomState, size: int, count: int) -> Numbers:
-    """So many of the rows of a data set: all of them as often as it goes, the rest drawn."""
+    """``count`` rows of a data set: as many whole copies as possible, the rest drawn."""
     copies, rest = divmod(int(count), size)
     drawn = rng.choice(size, rest, replace=False)
     return np.concatenate([np.tile(np.arange(size), copies), drawn])
 
 
 def stable_order(numbers: Numbers) -> Numbers:
-    """What sorts numbers from 0 up; numpy takes linear time for those of 16 bits."""
+    """The indices that sort numbers from 0 up; numpy takes linear time for 16-bit numbers."""
     least = np.min_scalar_type(numbers.max(initial=0))
     return np.argsort(numbers.astype(least), kind="stable")

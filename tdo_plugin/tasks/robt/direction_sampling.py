@@ -1,4 +1,4 @@
-"""Which sentences are translated back, and into which languages: line 6 of Algorithm 1."""
+"""Samples the sentences to back-translate and their languages (Algorithm 1, line 6)."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ def draw(
     share: float,
     listed_targets: bool = False,
 ) -> list[int | None]:
-    """Of each sentence the language that it is translated into; None where it is not.
+    """The language that each sentence is translated into; None: it is not translated.
 
-    What a sentence draws depends on neither ``share`` nor ``listed_targets``, which only leave some
-    of the draws out.
+    A sentence's random draws depend on neither ``share`` nor ``listed_targets``, which only discard
+    some of them.
 
     Args:
-        key: of all randomness.
-        targets: each sentence's own target language, which it does not get.
+        key: seed of all draws.
+        targets: each sentence's target language, which is never drawn for it.
         languages: to draw from uniformly, at least two.
-        share: of the sentences that get one, on average.
-        listed_targets: whether only targets in one of ``languages`` are translated back.
+        share: expected share of sentences that are translated.
+        listed_targets: whether only targets in one of ``languages`` are translated.
     """
     random = np.random.default_rng([number % 2**32 for number in key])
     chosen = random.random(len(targets)) < share

@@ -1,4 +1,4 @@
-"""Random online back-translation as a step hook (Zhang et al. 2020, Algorithm 1)."""
+"""Random online back-translation as a step hook (Zhang et al., 2020, Algorithm 1)."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ from tdo_plugin.tasks.robt.robt_options import (
 from tdo_plugin.tasks.robt.search import translate
 from tdo_plugin.tasks.step_hooks import Sample, key_of, unwrapped
 
-MOST_LOGGED = 24  # languages that have an entry each
+MOST_LOGGED = 24  # maximum number of languages with log entries of their own
 
 
 class BackTranslation:
-    """Adds to a batch its back-translated twin.
+    """Adds to a batch its back-translations.
 
-    For each instance (x, y, t) a language t' is drawn, y is translated into it by the model as it
-    stands, and (x', y, t) is trained on beside (x, y, t). Nothing of the search enters the
-    gradient, and torch's random numbers go on as if there had been none.
+    For each instance (x, y, t) a language t' is drawn, y is translated into t' by the current
+    model, and (x', y, t) is trained on in addition to (x, y, t). The search has no gradient, and
+    torch's random states are restored after it.
 
     Raises:
-        UserError: as :func:`check_robt_options`, :func:`robt_languages` and
+        UserError: as in :func:`check_robt_options`, :func:`robt_languages` and
             :func:`check_robt_targets`.
     """
 
@@ -48,13 +48,13 @@ class BackTranslation:
     def batches(
         self, sample: Sample, model: Any, update: int
     ) -> tuple[list[Sample], dict[str, float]]:
-        """The batch, and the back-translated one where there is any of use."""
+        """The batch, and a back-translated batch if any translation is usable."""
         begin = time.perf_counter()
         instances = self._drawn(sample, update)
         translated: list[tuple[Instance, tuple[int, ...]]] = []
         if instances:
             whole = unwrapped(model)
-            # other models than ours lay nothing out
+            # models of other packages have no decoding layout
             packed = getattr(whole, "packed", nullcontext)
             with preserve_training_state(whole), packed():
                 whole.eval()
@@ -69,7 +69,7 @@ class BackTranslation:
         return batches, logs
 
     def _drawn(self, sample: Sample, update: int) -> list[Instance]:
-        """The sentences that are translated back; none before the first such update."""
+        """The sentences to translate; none before the first update with back-translation."""
         args = self._task.args
         if update < args.robt_start_update:
             return []
@@ -85,16 +85,16 @@ class BackTranslation:
         ]
 
     def log(self, logging_outputs: Sequence[dict[str, Any]]) -> None:
-        """Shares of the languages drawn, mean length, share dropped, seconds of an update.
+        """Log shares of the languages drawn, mean length, share dropped, seconds of an update.
 
-        Of more than ``MOST_LOGGED`` languages the least and the most share stand for all.
+        For more than ``MOST_LOGGED`` languages only the smallest and largest share are logged.
         """
 
         def total(key: str) -> float:
             return float(sum(log[key] for log in logging_outputs))
 
         def mean(entry: str, value: float, count: float, digits: int) -> None:
-            # where there is nothing to count, fairseq would write none at all
+            # with an empty mean fairseq would write no value at all
             metrics.log_scalar(entry, value / count if count else 0.0, count, round=digits)
 
         workers = distributed.get_data_parallel_world_size()
@@ -112,5 +112,5 @@ class BackTranslation:
 
 
 def _chosen(choose: Any, entries: Sequence[str], meters: Any) -> float:
-    """The least or most of some means; fairseq hides entries that begin with an underscore."""
+    """The smallest or largest of some means; fairseq hides entries with a leading underscore."""
     return round(float(choose(meters[entry].avg for entry in entries)), 3)

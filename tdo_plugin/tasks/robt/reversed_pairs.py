@@ -1,4 +1,4 @@
-"""A target as a source and a hypothesis as a source: tags, ends and dictionaries.
+"""Targets as sources, and hypotheses as sources: tags, end symbols and dictionaries.
 
 Shapes: B sentences of a batch, N of them with a back-translation, S source, T target.
 """
@@ -20,12 +20,12 @@ from tdo_plugin.tasks.step_hooks import Sample
 
 @dataclass(frozen=True)
 class Instance:
-    """A sentence that is translated back.
+    """A sentence to back-translate.
 
     Attributes:
         row: in its batch.
-        words: of its target, as the target's dictionary numbers them.
-        target: its language.
+        words: token ids of its target, in the target dictionary.
+        target: its target language.
         drawn: the language that it is translated into.
     """
 
@@ -36,11 +36,10 @@ class Instance:
 
 
 class Sides:
-    """How the data of a task tag and number the two sides of a sentence pair.
+    """How a task's data tag and number the two sides of a sentence pair.
 
-    Languages are their ids. Where the sides have dictionaries of their own, words go from the
-    target's to the source's by their symbols; what is missing there becomes unknown, as in the
-    authors' code.
+    Languages are given by id. With separate dictionaries, words are mapped from target to source
+    dictionary by their symbols; missing symbols become unknown, as in the authors' code.
     """
 
     def __init__(self, task: Any) -> None:
@@ -74,32 +73,32 @@ class Sides:
 
     @property
     def marks(self) -> int:
-        """Symbols that a source has beside its words: its end, and its tag where there is one."""
+        """The number of symbols of a source that are not words: its end, and its tag if any."""
         return 1 + bool(self._source_tags)
 
     @property
     def prefix(self) -> int:
-        """Symbols that a target begins with: its tag, where there is one."""
+        """The number of symbols that a target begins with: 1 for a tag, or 0."""
         return int(bool(self._target_tags))
 
     def words(self, target: Iterable[int]) -> tuple[int, ...]:
-        """A target without padding, tag and end."""
+        """A target's token ids without padding, tag and end."""
         outside = (self._target.pad(), self._target.eos())
         return tuple(token for token in target if token not in outside)[self.prefix :]
 
     def is_empty(self, words: Iterable[int]) -> bool:
-        """Whether there are special symbols and tags at most."""
+        """Whether there are only special symbols and tags."""
         return self._empty.issuperset(words)
 
     def source(self, words: Iterable[int], source: int, target: int) -> list[int]:
-        """Words of the target's dictionary as what is translated from one language into another."""
+        """The source for translating words of the target dictionary between two languages."""
         if self._numbers is not None:
             words = (self._numbers[word] for word in words)
         tag = self._source_tags.get(source if self._of_source_language else target)
         return [*([] if tag is None else [tag]), *words, self._source.eos()]
 
     def begin(self, languages: Sequence[int]) -> Tensor:
-        """What targets in these languages begin with: (N, 1), or with their tags (N, 2)."""
+        """The first symbols of targets in these languages: (N, 1), or with their tags (N, 2)."""
         begin = torch.full((len(languages), 1), self._target.eos())
         if not self._target_tags:
             return begin
@@ -113,7 +112,7 @@ class Sides:
         target: Sequence[int],
         device: torch.device,
     ) -> dict[str, Tensor]:
-        """Sources, and the languages on their two sides, as a batch's ``net_input`` has them."""
+        """Sources and their languages as a batch's ``net_input``."""
         tokens = [torch.tensor(row) for row in sources]
         fed = {
             "src_tokens": collate_tokens(tokens, self._source.pad(), left_pad=self._left_pad),
@@ -126,10 +125,10 @@ class Sides:
     def pseudo_batch(
         self, sample: Sample, translated: Sequence[tuple[Instance, Sequence[int]]]
     ) -> Sample:
-        """The instances (back-translation, target) as a batch: line 8 of Algorithm 1.
+        """A batch of pairs (back-translation, target): Algorithm 1, line 8.
 
         Args:
-            sample: that the targets are from.
+            sample: the batch that the targets are from.
             translated: instances with the words of their back-translations, N of them.
         """
         ids, target = sample["id"], sample["target"]
@@ -141,7 +140,7 @@ class Sides:
         rows = torch.tensor([instance.row for instance, _ in translated]).to(target.device)
         chosen = target.index_select(0, rows)
         filled = chosen.ne(self._target.pad())
-        columns = filled.any(0)  # what only longer targets, which are not among them, would fill
+        columns = filled.any(0)  # drops columns that only other, longer targets fill
         previous = sample["net_input"]["prev_output_tokens"].index_select(0, rows)
         fed = self.fed(sources, drawn, languages, target.device)
         return {

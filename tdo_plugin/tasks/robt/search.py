@@ -1,4 +1,4 @@
-"""Back-translations by the model that is being trained: line 7 of Algorithm 1."""
+"""Back-translation by the model that is being trained (Algorithm 1, line 7)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tdo_plugin.tasks.robt.reversed_pairs import Instance, Sides
 
 
 class _Query(NamedTuple):
-    """What is translated, and the most words that its translation may have."""
+    """A source to translate, and the maximum number of words of its translation."""
 
     instance: Instance
     source: list[int]
@@ -24,18 +24,18 @@ class _Query(NamedTuple):
 def translate(
     task: Any, model: Any, sides: Sides, instances: Sequence[Instance]
 ) -> list[tuple[Instance, tuple[int, ...]]]:
-    """Instances with their back-translations, without tag and end, where they are of use.
+    """Instances with their usable back-translations, without tag and end.
 
-    A sentence's source is computed once. A larger beam than 1 has one limit for the batch, the
-    longest, and each translation is cut at its own limit: that is nearly what a search of each
-    sentence by itself finds. A translation that reaches its limit without an end is kept, as in the
+    Each source is encoded once. With a beam above 1, the batch is searched up to its highest length
+    limit and each translation cut at its own limit, which is nearly what searching each sentence
+    separately would find. A translation that reaches its limit without an end is kept, as in the
     authors' code.
 
-    Of no use are targets without a word or too long for a source, empty translations and those
-    that repeat themselves without an end (:func:`runs_in_circles`).
+    Not usable are targets without words or too long for a source, and translations that are empty
+    or repeat themselves without an end (:func:`runs_in_circles`).
 
     Args:
-        task: whose options hold.
+        task: provides the options.
         model: in evaluation mode, without gradients.
         sides: of the task's data.
         instances: of one batch.
@@ -64,7 +64,7 @@ def translate(
 def _search(
     task: Any, model: Any, sides: Sides, queries: Sequence[_Query]
 ) -> list[tuple[int, ...]]:
-    """Words of each query's best hypothesis, or more of them than its limit."""
+    """The words of each query's best hypothesis; may exceed the query's limit."""
     drawn = [query.instance.drawn for query in queries]
     targets = [query.instance.target for query in queries]
     device = next(model.parameters()).device
@@ -79,14 +79,14 @@ def _search(
 def _generated(
     task: Any, model: Any, fed: dict[str, Tensor], begin: Tensor, most: int
 ) -> list[Sequence[int]]:
-    """Best hypotheses of the task's own generator, of at most so many words, with tag and end."""
+    """Best hypotheses of the task's generator with at most ``most`` words, with tag and end."""
     tags = begin.size(1) - 1
     options = Namespace(
         beam=task.args.robt_beam,
         max_len_a=0,
         max_len_b=most + tags,
-        min_len=1 + tags,  # no end in the first place
-        keep_inference_langtok=True,  # whose tag to take off differs from sentence to sentence
+        min_len=1 + tags,  # at least one word
+        keep_inference_langtok=True,  # the tag differs between sentences
     )
     hypotheses = task.build_generator([model], options).generate(
         [model], {"net_input": fed}, prefix_tokens=begin[:, 1:] if tags else None
@@ -95,17 +95,17 @@ def _generated(
 
 
 def limit(length: int, ratio: float, longest: int) -> int:
-    """The most words of a back-translation, at least one.
+    """The maximum number of words of a back-translation, at least 1.
 
     Args:
-        length: tokens that are translated, with tag and end.
-        ratio: of the two.
-        longest: that the model can take.
+        length: number of tokens to translate, with tag and end.
+        ratio: maximum length relative to these.
+        longest: maximum that the model can take.
     """
     return max(1, min(int(ratio * length), longest))
 
 
 def runs_in_circles(words: Sequence[int]) -> bool:
-    """Whether the second half is one cycle, seen twice or more: a search that no longer moves."""
+    """Whether the second half repeats one cycle at least twice: a search that got stuck."""
     half = words[len(words) // 2 :]
     return any(half[period:] == half[:-period] for period in range(1, len(half) // 2 + 1))

@@ -1,4 +1,4 @@
-"""Scores of translations during training: what `--eval-translation` asks for."""
+"""Translation scores during training, for `--eval-translation`."""
 
 from tdo_plugin.tasks.validation.validation import FILE, Validation, validation_of
 from tdo_plugin.tasks.validation.validation_options import add_validation_options

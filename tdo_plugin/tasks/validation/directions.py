@@ -1,4 +1,4 @@
-"""Which directions are translated at a validation."""
+"""Chooses the directions that are translated in validation."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ logger = logging.getLogger(__name__)
 def choose_directions(
     task: TranslationMultiSimpleEpochTask, requested: str, split: str
 ) -> list[str]:
-    """The directions that are asked for and have a set to translate.
+    """The requested directions that have a set to translate.
 
     Args:
-        task: the training's.
+        task: of the training.
         requested: `all`, `supervised`, `zero-shot` or a list such as `de-fr,fr-de`.
-        split: the subset that is translated.
+        split: the subset to translate.
 
     Raises:
-        UserError: one that is named has no set or no trained language, or nothing is left.
+        UserError: a listed direction has no set or no trained language, or none is left.
     """
     trained = list(dict.fromkeys(task.lang_pairs))
     sources, targets = dict.fromkeys(task.source_langs), dict.fromkeys(task.target_langs)
@@ -42,8 +42,8 @@ def choose_directions(
     missing = [pair for pair in chosen if pair not in available]
     if missing and (requested not in groups or not available):
         raise UserError(
-            "`--eval-translation` must be all, supervised, zero-shot or directions whose languages "
-            f"are trained and that have a {split} set in {data_of(task)}; {missing[0]} has none"
+            "`--eval-translation` must be all, supervised, zero-shot or directions of trained "
+            f"languages that have a {split} set in {data_of(task)}; {missing[0]} has none"
         )
     if missing:
         shown = ", ".join(missing[:8]) + (", ..." if len(missing) > 8 else "")
@@ -55,10 +55,10 @@ def choose_directions(
 
 
 def with_own_values(args: Namespace, directions: Sequence[str]) -> list[str]:
-    """The directions whose scores stand in the log and TensorBoard beside the means.
+    """The directions whose scores are in the log and TensorBoard in addition to the means.
 
-    They are all those that the user listed, or all of a group that is small enough. Of a larger
-    group it is the one that chooses checkpoints, if any does.
+    These are all listed directions, or all of a group that is small enough. Of a larger group it
+    is only the direction that chooses checkpoints, if one does.
     """
     limit = args.eval_log_directions
     if args.eval_translation not in GROUPS or len(directions) <= limit:
@@ -68,12 +68,12 @@ def with_own_values(args: Namespace, directions: Sequence[str]) -> list[str]:
         direction for direction in directions if best in {f"{name}_{direction}" for name in SCORES}
     ]
     logger.info(
-        f"the log and TensorBoard have only {' and '.join(['means', *logged])}, as "
+        f"the log and TensorBoard have only {' and '.join(['means', *logged])}, since "
         f"{len(directions)} directions are more than --eval-log-directions {limit}"
     )
     return logged
 
 
 def data_of(task: TranslationMultiSimpleEpochTask) -> Path:
-    """The folder of the validation sets: the first, as fairseq takes it."""
+    """The folder of the validation sets: the first data folder, as in fairseq."""
     return Path(utils.split_paths(task.args.data)[0])

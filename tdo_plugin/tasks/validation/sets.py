@@ -1,4 +1,4 @@
-"""The sentences of a direction that every validation translates, and their references."""
+"""The sentences of a direction that every validation translates, with references."""
 
 from __future__ import annotations
 
@@ -20,24 +20,24 @@ from tdo_plugin.tasks.validation.directions import data_of
 from tdo_plugin.tasks.validation.validation_options import eval_subset
 
 SEED = 1  # of the sample; sets of the same size give the same sentence numbers
-# Batches, times those of the validation loss and divided by the beam: without gradients a sentence
-# takes a fraction of the memory, and each step of a batch about the same time whatever its size.
+# Batch size relative to that of the validation loss, before division by the beam: without gradients
+# a sentence takes a fraction of the memory, and a step's time hardly depends on the batch size.
 ENLARGED = 4
 
 
 @dataclass(frozen=True)
 class ValidationSet:
-    """The sample of one direction.
+    """The sample of a direction.
 
     Attributes:
         direction: such as `de-fr`.
         group: `supervised` or `zero_shot`.
         task: the task that fairseq-generate would set up for the direction.
-        split: the subset that the sentences are of.
+        split: the subset that the sentences are from.
         batches: sentence numbers, by length.
         form: of the data folder's text.
         sources: plain text, detokenized, by sentence number.
-        references: likewise.
+        references: plain text, detokenized, by sentence number.
     """
 
     direction: str
@@ -61,11 +61,11 @@ class ValidationSet:
     def translate(
         self, model: Any, search: Namespace, batches: Sequence[list[int]]
     ) -> dict[int, str]:
-        """Hypotheses of some of the batches, as plain text by sentence number.
+        """Hypotheses for some of the batches, as plain text by sentence number.
 
         Args:
             model: in evaluation mode.
-            search: as fairseq's generator reads it, `beam` for example.
+            search: options of fairseq's generator, such as `beam`.
             batches: some of the set's.
         """
         task, dataset = self.task, self.task.dataset(self.split)
@@ -86,7 +86,7 @@ class ValidationSet:
 
 
 def piece_style(dictionary: Dictionary) -> str | None:
-    """How words were cut, as the dictionary shows it, by fairseq's name; None for whole words."""
+    """fairseq's name of the segmentation that the dictionary shows; None for whole words."""
     if any("▁" in symbol for symbol in dictionary.symbols):
         return "sentencepiece"
     return "subword_nmt" if any(symbol.endswith("@@") for symbol in dictionary.symbols) else None
@@ -97,15 +97,15 @@ def validation_set(
 ) -> ValidationSet:
     """Sample a direction's validation set.
 
-    The texts are those in the pieces that `tdo preprocess` keeps, which have every character. Where
-    there are none they come from the binarised set, in which `<<unk>>` stands for what the
-    dictionary lacks. Either way they are detokenized and detruecased as hypotheses are; where a
-    folder keeps the plain text of its test sets, `tdo score` has other references of them.
+    Texts come from the segmented text that `tdo preprocess` keeps, which has every character. If it
+    is missing, they come from the binarised set, with `<<unk>>` for what is not in the dictionary.
+    Both are detokenized and detruecased like hypotheses; if a folder keeps the plain text of its
+    test sets, `tdo score` uses that instead.
 
     Raises:
-        UserError: a sentence of the sample is too long for the model and is not to be left out, or
-            there is none; the data folder's `form` is not known, or sacremoses, which it takes, is
-            not installed.
+        UserError: a sentence of the sample is too long for the model and must not be left out, or
+            there are no sentences; the data folder's `form` is unknown, or sacremoses, which it
+            needs, is not installed.
     """
     args = task.args
     source, target = direction.split("-")
@@ -147,7 +147,7 @@ def _plain(texts: dict[int, str], form: TextForm, language: str) -> dict[int, st
 
 
 def _enlarged(limit: int | str | None, beam: int) -> int | None:
-    """A batch size for translating; fairseq leaves one from the command line a string."""
+    """A batch size for translation; fairseq leaves sizes from the command line as strings."""
     return None if limit is None else max(int(limit), ENLARGED * int(limit) // beam)
 
 

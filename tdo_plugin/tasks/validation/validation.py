@@ -1,4 +1,4 @@
-"""Translating and scoring a sample of each direction at every validation."""
+"""Translates and scores a sample of each direction in every validation."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ from tdo_plugin.tasks.validation.validation_options import (
 from tdo_plugin.tasks.validation.validation_scores import Scorer, Scores, choose_identifier, to_log
 
 FILE = "validation.jsonl"
-EXAMPLES = 3  # sentences of each direction in the file
+EXAMPLES = 3  # sentences per direction in the file
 
 logger = logging.getLogger(__name__)
 
 
 def validation_of(task: TranslationMultiSimpleEpochTask, model: Any) -> Validation | None:
-    """What `--eval-translation` asks for, if it does.
+    """The validation for `--eval-translation`, or None if it is off.
 
     Raises:
-        UserError: it cannot be had, or `--best-checkpoint-metric` names a score that it does not
-            give.
+        UserError: it is not possible, or `--best-checkpoint-metric` is a score that it does not
+            compute.
     """
     if task.args.eval_translation is None:
         check_best_metric(task.args, ())
@@ -52,11 +52,11 @@ def validation_of(task: TranslationMultiSimpleEpochTask, model: Any) -> Validati
 class Validation:
     """The samples of all directions, and the scores of the latest validation.
 
-    All workers translate, each its share of the batches, whose make-up does not depend on how many
-    workers there are. Each direction is then scored by one worker, and all get all scores.
+    Each worker translates a share of the batches, whose composition does not depend on the number
+    of workers. Each direction is then scored by one worker, and all receive all scores.
 
     Attributes:
-        keys: names of the values that are logged.
+        keys: names of the logged values.
     """
 
     def __init__(self, task: TranslationMultiSimpleEpochTask, model: Any) -> None:
@@ -85,7 +85,7 @@ class Validation:
         self._written = True
 
     def run(self, model: Any) -> None:
-        """Translate and score; the model and all random numbers stay as they are."""
+        """Translate and score; the model and all random states stay unchanged."""
         start = time.perf_counter()
         world = distributed.get_data_parallel_world_size()
         rank = distributed.get_data_parallel_rank() if world > 1 else 0
@@ -102,16 +102,15 @@ class Validation:
         )
 
     def log(self) -> None:
-        """Hand the latest scores to fairseq's meters."""
+        """Pass the latest scores to fairseq's meters."""
         for key, value in to_log(self._scores, self._groups, self._own).items():
-            # with a weight of 0 a meter has the latest value instead of a mean over batches
+            # with weight 0 a meter shows the latest value instead of a mean over batches
             metrics.log_scalar(key, value, weight=0, priority=300, round=2)
 
     def write(self, update: int) -> None:
-        """Append each direction's line to the file, in the first process, once a validation.
+        """Append each direction's line to the file, in the first process, once per validation.
 
-        After a restart from an older checkpoint an update may be there twice; the later line is
-        the one that counts.
+        After resuming from an older checkpoint an update may occur twice; the later line counts.
         """
         if self._written or distributed.get_global_rank() != 0:
             return
@@ -138,7 +137,7 @@ class Validation:
         }
 
     def _translate(self, model: Any, rank: int, world: int) -> dict[str, dict[int, str]]:
-        """Hypotheses by direction and sentence number, of all workers."""
+        """Hypotheses of all workers, by direction and sentence number."""
         batches = [(sample.direction, batch) for sample in self._sets for batch in sample.batches]
         mine: dict[str, list[list[int]]] = {}
         for direction, batch in batches[rank::world]:

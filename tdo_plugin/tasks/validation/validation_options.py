@@ -1,4 +1,4 @@
-"""Options of the scores that are measured during training."""
+"""Options of the scores that are computed during training, and their checks."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ def add_validation_options(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--eval-translation",
         metavar="DIRECTIONS",
-        help="at every validation, translate a sample of these directions' validation sets and log "
-        "BLEU, chrF++ and the off-target share: all, supervised, zero-shot, or a list such as "
-        "de-fr,fr-de (default: none)",
+        help="in every validation, translate a sample of the validation sets of these directions "
+        "and log BLEU, chrF++ and the off-target rate: all, supervised, zero-shot, or a list such "
+        "as de-fr,fr-de (default: none)",
     )
     parser.add_argument(
         "--eval-subset",
         metavar="SPLIT",
-        help="translate these sets of the directions instead, such as test, by which no checkpoint "
-        "can be chosen (default: the first of --valid-subset)",
+        help="subset to translate instead, such as test; its scores cannot choose checkpoints "
+        "(default: the first of --valid-subset)",
     )
     parser.add_argument(
         "--eval-sentences",
         type=int,
         default=200,
         metavar="N",
-        help="sentences of each direction, always the same ones (default: 200)",
+        help="number of sentences per direction, the same in every validation (default: 200)",
     )
     parser.add_argument(
         "--eval-beam",
@@ -43,8 +43,8 @@ def add_validation_options(parser: ArgumentParser) -> None:
         type=float,
         default=2.0,
         metavar="A",
-        help="hypotheses have at most A * source length + B tokens, so that a model which ends no "
-        "sentence costs little (default: 2)",
+        help="maximum length of hypotheses is A * source length + B tokens, which bounds the time "
+        "for models that do not end sentences (default: 2)",
     )
     parser.add_argument(
         "--eval-max-len-b", type=int, default=10, metavar="B", help="see above (default: 10)"
@@ -52,9 +52,9 @@ def add_validation_options(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--eval-lid",
         metavar="NAME",
-        help="what tells languages apart: corpus (learnt from the training text), references (from "
+        help="language identification: corpus (learnt from the training text), references (from "
         "the sampled sentences), langdetect, fasttext, or a fastText model file (default: corpus "
-        "in a folder of tdo preprocess; else no off-target share)",
+        "for a folder of tdo preprocess; otherwise no off-target rate)",
     )
     parser.add_argument(
         "--eval-log-directions",
@@ -62,22 +62,22 @@ def add_validation_options(parser: ArgumentParser) -> None:
         default=24,
         metavar="N",
         help="a group (all, supervised, zero-shot) of up to N directions has each direction's "
-        "scores in the log and TensorBoard, a larger one only means and the direction that "
-        "--best-checkpoint-metric names; directions that are listed by name always have theirs, "
-        "and validation.jsonl has every direction (default: 24)",
+        "scores in the log and TensorBoard, a larger one only means and the direction of "
+        "--best-checkpoint-metric; directions listed by name always have theirs, and "
+        "validation.jsonl has every direction (default: 24)",
     )
 
 
 def eval_subset(args: Namespace) -> str:
-    """The split whose sentences are translated."""
+    """The subset that is translated."""
     return str(args.eval_subset or args.valid_subset.split(",")[0])
 
 
 def check_validation_options(args: Namespace) -> None:
-    """Refuse values that make no sense.
+    """Refuse invalid values.
 
     Raises:
-        UserError: a number that is too small, or no validation to measure at.
+        UserError: a number is too small, or validation is disabled.
     """
     least = {
         "eval_sentences": 1,
@@ -91,7 +91,7 @@ def check_validation_options(args: Namespace) -> None:
             option = name.replace("_", "-")
             raise UserError(f"`--{option}` must be at least {bound}; it is {getattr(args, name)}")
     if args.disable_validation:
-        raise UserError("`--eval-translation` must be left out with --disable-validation")
+        raise UserError("`--eval-translation` must not be set with --disable-validation")
     if args.ddp_backend == "fully_sharded":
         raise UserError(
             "`--ddp-backend` must keep a whole model in every process with --eval-translation; "
@@ -100,13 +100,13 @@ def check_validation_options(args: Namespace) -> None:
 
 
 def check_best_metric(args: Namespace, logged: Collection[str]) -> None:
-    """Hold ``--best-checkpoint-metric`` against the scores that are going to be logged.
+    """Check ``--best-checkpoint-metric`` against the scores that will be logged.
 
-    fairseq itself would end with a KeyError at the first validation, or keep the worst checkpoint.
+    fairseq would fail with a KeyError at the first validation, or keep the worst checkpoint.
 
     Raises:
-        UserError: the metric is a score that is not logged or is not of a validation set, or its
-            direction is the wrong one.
+        UserError: the metric is not logged or not of a validation set, or
+            ``--maximize-best-checkpoint-metric`` does not fit it.
     """
     metric = args.best_checkpoint_metric
     score = metric.split("_")[0]
@@ -114,7 +114,7 @@ def check_best_metric(args: Namespace, logged: Collection[str]) -> None:
         return
     if not logged:
         raise UserError(
-            f"`--eval-translation` must be given with --best-checkpoint-metric {metric}; it is not"
+            f"`--eval-translation` must be set with --best-checkpoint-metric {metric}; it is not"
         )
     if metric not in logged:
         raise UserError(
@@ -122,8 +122,8 @@ def check_best_metric(args: Namespace, logged: Collection[str]) -> None:
         )
     if (subset := eval_subset(args)) not in args.valid_subset.split(","):
         raise UserError(
-            f"`--best-checkpoint-metric` must be loss with --eval-subset {subset}, which is no set "
-            f"of --valid-subset; it is {metric}"
+            f"`--best-checkpoint-metric` must be loss with --eval-subset {subset}, which is not "
+            f"one of --valid-subset; it is {metric}"
         )
     if args.maximize_best_checkpoint_metric == (score in LOWER_IS_BETTER):
         required = "left out" if score in LOWER_IS_BETTER else "given"

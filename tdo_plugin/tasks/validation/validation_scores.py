@@ -1,4 +1,4 @@
-"""Scores of one direction's sample, and the means of many directions."""
+"""Scores of a direction's sample, and means over directions."""
 
 from __future__ import annotations
 
@@ -24,27 +24,27 @@ logger = logging.getLogger(__name__)
 def choose_identifier(
     spec: str | None, data: Path, references: Mapping[str, Sequence[str]]
 ) -> Identifier | None:
-    """What tells languages apart, if there is anything.
+    """The language identifier, or None if there is none.
 
     Args:
-        spec: `--eval-lid`; None takes the corpus where `data` is a folder of `tdo preprocess`.
+        spec: `--eval-lid`; None: the corpus if `data` is a folder of `tdo preprocess`.
         data: the data folder.
         references: the sampled references by language.
 
     Raises:
-        UserError: there is no such identifier, or it lacks something.
+        UserError: the identifier does not exist, or lacks a package or file.
     """
     prepared = (data / MARK).is_file()
     if spec is None and not prepared:
         logger.info(
-            "no off-target share: --eval-lid is not given, and the data are not a folder of "
-            "tdo preprocess from which the languages could be learnt"
+            "no off-target rate: --eval-lid is not set, and the data folder is not one of "
+            "tdo preprocess, from which languages could be learnt"
         )
         return None
     if spec == "corpus" and not prepared:
         raise UserError(
-            "`--eval-lid` must be another than corpus unless the data are a folder of "
-            f"tdo preprocess; {data} is not one"
+            "`--eval-lid` must not be corpus unless the data folder is one of "
+            f"tdo preprocess; {data} is not"
         )
     folder = read_data_folder(data) if prepared else None
     try:
@@ -54,10 +54,10 @@ def choose_identifier(
 
 
 class Scorer:
-    """BLEU and chrF++ as in a table of results, and the off-target share where it is defined.
+    """BLEU and chrF++ as in result tables, and the off-target rate where it is defined.
 
     Attributes:
-        lid: what tells languages apart, if there is anything.
+        lid: the language identifier, or None.
         lowercase: whether BLEU and chrF++ ignore case.
     """
 
@@ -66,7 +66,7 @@ class Scorer:
         self.lowercase = lowercase
 
     def names(self, target: str) -> tuple[str, ...]:
-        """Of a target language, the scores that there are."""
+        """The scores that are available for a target language."""
         return SCORES if self.lid and self.lid.label(target) is not None else TEXT_SCORES
 
     def score(self, direction: str, hypotheses: Sequence[str], references: Sequence[str]) -> Scores:
@@ -88,12 +88,12 @@ class Scorer:
 def to_log(
     scores: Mapping[str, Scores], groups: Mapping[str, str], logged: Collection[str]
 ) -> dict[str, float]:
-    """Means over all directions (`bleu`) and over each group (`bleu_zero_shot`), then directions.
+    """Means over all directions (`bleu`), over each group (`bleu_zero_shot`), and directions.
 
     Args:
-        scores: by direction; a mean is over those that have the score.
-        groups: of each direction, its group.
-        logged: the directions that have values of their own (`bleu_de-fr`).
+        scores: by direction; a mean is over the directions that have the score.
+        groups: the group of each direction.
+        logged: the directions whose scores are included (`bleu_de-fr`).
     """
     members = {"": list(scores)}
     for direction in scores:

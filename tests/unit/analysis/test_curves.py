@@ -54,7 +54,7 @@ def test_a_missing_file_or_group_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="No such file"):
         read_curve([tmp_path / "none"], "zero-shot")
     path = write(tmp_path / "one", (5, "en-fr", 1, 2))
-    with pytest.raises(UserError, match=r"must have zero-shot directions; .*one has none"):
+    with pytest.raises(UserError, match=r"must have zero-shot directions; .*one does not"):
         read_curve([path], "zero-shot")
 
 

@@ -177,7 +177,7 @@ def test_goes_on_as_it_was():
 
 
 def test_a_checkpoint_without_a_generator():
-    with pytest.raises(UserError, match="`--tpdm-new-generator` must be given to go on from a"):
+    with pytest.raises(UserError, match="`--tpdm-new-generator` must be set to resume from a"):
         Adversary(Generator()).load_state_dict(None)
     other_size = {"generator": torch.nn.Linear(2, 2).state_dict(), "optimizer": {}}
     with pytest.raises(UserError, match="without a generator of this size; it is not"):

@@ -264,9 +264,9 @@ def test_beside_other_terms():
     ("topology", "kind", "noise", "why"),
     [
         ("prefix", "lm", "none", "with --tdo-source-attention prefix each position sees the next"),
-        ("prefix", "ae", "none", "each position sees the token that it is to predict"),
-        ("causal", "ae", "none", "each position sees the token that it is to predict"),
-        ("encoder-decoder", "ae", "none", "each position sees the token that it is to predict"),
+        ("prefix", "ae", "none", "each position sees the token that it predicts"),
+        ("causal", "ae", "none", "each position sees the token that it predicts"),
+        ("encoder-decoder", "ae", "none", "each position sees the token that it predicts"),
         ("causal", "lm", "none", None),
         ("prefix", "lm", "bert", None),
         ("causal", "ae", "bert", None),
@@ -304,7 +304,7 @@ def test_refused():
     two = ("--task", "translation", "-s", "en", "-t", "de", *TRAIN[:-2], "--tdo-share-embeddings")
     at = two.index("--sampling-method")
     two = (*two[:at], *two[at + 2 :], "decoder")
-    with pytest.raises(UserError, match="where source and target have dictionaries of their own"):
+    with pytest.raises(UserError, match="if source and target have separate dictionaries"):
         built(*two, *flags, data=databin_two_dictionaries())
     stock = ("--arch", "transformer", "--encoder-layers", "1", "--decoder-layers", "1")
     with pytest.raises(UserError, match="`--arch` must be one of tdo_plugin's for source recon"):

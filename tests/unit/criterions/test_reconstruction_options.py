@@ -71,11 +71,11 @@ REFUSED = {
     "a negative slope": ({**LINEAR, "slope": -0.1}, "`--reconstruction-slope` must be finite and"),
     "no tau": (
         {"schedule": "linear"},
-        "`--reconstruction-tau` must be above 0 and finite with a",
+        "`--reconstruction-tau` must be above 0 and finite if",
     ),
     "tau 0": (
         {"schedule": "exponential", "tau": 0},
-        "`--reconstruction-tau` must be above 0 and finite with a schedule that is expon",
+        "`--reconstruction-tau` must be above 0 and finite if the schedule is expon",
     ),
     "tau is no number": (
         {"schedule": "exponential", "tau": math.nan},
@@ -83,15 +83,15 @@ REFUSED = {
     ),
     "tau without a schedule": (
         {"tau": 5},
-        "`--reconstruction-tau` must be left out where `--reconstruction-schedule` is constant",
+        "`--reconstruction-tau` must not be set if `--reconstruction-schedule` is constant",
     ),
     "a slope without a schedule": (
         {"slope": 0.5},
-        "`--reconstruction-slope` must be left out where `--reconstruction-schedule` is constant",
+        "`--reconstruction-slope` must not be set if `--reconstruction-schedule` is constant",
     ),
     "a slope of the exponential": (
         {"schedule": "exponential", "tau": 5, "slope": 0.5},
-        "`--reconstruction-slope` must be left out where `--reconstruction-schedule` is expon",
+        "`--reconstruction-slope` must not be set if `--reconstruction-schedule` is expon",
     ),
     "tau after the end": (
         {"schedule": "linear", "tau": 1000},
@@ -103,19 +103,19 @@ REFUSED = {
     ),
     "a steeper slope": (
         {"schedule": "linear", "tau": 100, "weight": 0.5, "slope": 0.005},
-        "`--reconstruction-slope` must be below 0.0045, what lambda loses in each update before",
+        "`--reconstruction-slope` must be below 0.0045, the decrease of lambda per update before",
     ),
     "a task of nothing": (
         {"task": "ae", "weight": 0.0},
-        "`--reconstruction-task` must be left out where `--reconstruction-weight` is 0",
+        "`--reconstruction-task` must not be set if `--reconstruction-weight` is 0",
     ),
     "a schedule of nothing": (
         {**LINEAR, "weight": 0.0},
-        "`--reconstruction-schedule` must be left out where `--reconstruction-weight` is 0",
+        "`--reconstruction-schedule` must not be set if `--reconstruction-weight` is 0",
     ),
     "normalization of nothing": (
         {"normalization": "mean", "weight": 0.0},
-        "`--reconstruction-normalization` must be left out where `--reconstruction-weight` is 0",
+        "`--reconstruction-normalization` must not be set if `--reconstruction-weight` is 0",
     ),
 }
 
@@ -128,5 +128,5 @@ def test_refused(case):
 
 
 def test_a_share_of_nobody_knows_how_many_updates():
-    with pytest.raises(UserError, match="must be at least 1 where there is no --max-update"):
+    with pytest.raises(UserError, match="must be at least 1 without --max-update"):
         schedule(options(schedule="exponential", tau=0.5), 0)

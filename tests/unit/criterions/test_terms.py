@@ -104,7 +104,8 @@ def test_unreduced():
 
 def test_unknown_term():
     with pytest.raises(
-        UserError, match=f"`--loss-terms` must be some of {', '.join(TERM_CLASSES)}; it has spam"
+        UserError,
+        match=f"must be one or more of {', '.join(TERM_CLASSES)}; it has spam",
     ):
         built(*BASE, *TOPOLOGIES["tdo"], *SMALL, *TERMS, "--loss-terms", "instrucl,spam")
 
@@ -112,8 +113,8 @@ def test_unknown_term():
 @pytest.mark.parametrize(
     ("terms", "flags", "message"),
     [
-        ("instrucl", ("--tpdm-temperature", "-3"), "`--tpdm-temperature` must be left out without"),
-        ("", ("--instrucl-layer", "2"), "`--instrucl-layer` must be left out without the loss ter"),
+        ("instrucl", ("--tpdm-temperature", "-3"), "`--tpdm-temperature` must not be set without"),
+        ("", ("--instrucl-layer", "2"), "`--instrucl-layer` must not be set without the loss ter"),
         ("", ("--tpdm-new-generator",), "the loss term tpdm; it is True"),
     ],
 )

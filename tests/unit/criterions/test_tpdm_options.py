@@ -21,24 +21,24 @@ WRONG = [
     ((*GATED, "--tpdm-gate-temperature", "0"), "`--tpdm-gate-temperature` must be at least 0.0001"),
     (
         ("--tpdm-gate-prior", "0.2"),
-        "`--tpdm-gate-prior` must be left out where `--tdo-tpdm-gate` is none; it is 0.2",
+        "`--tpdm-gate-prior` must not be set if `--tdo-tpdm-gate` is none; it is 0.2",
     ),
-    (("--tpdm-gate-weight", "0.5"), "`--tpdm-gate-weight` must be left out where `--tdo-tpdm-g"),
-    (("--tpdm-gate-temperature", "1"), "`--tpdm-gate-temperature` must be left out where `--tdo-"),
+    (("--tpdm-gate-weight", "0.5"), "`--tpdm-gate-weight` must not be set if `--tdo-tpdm-g"),
+    (("--tpdm-gate-temperature", "1"), "`--tpdm-gate-temperature` must not be set if `--tdo-"),
     (
         ("--tpdm-disentangle-weight", "0", "--tpdm-generator-lr", "0.1"),
-        "`--tpdm-generator-lr` must be left out where `--tpdm-disentangle-weight` is 0; it is 0.1",
+        "`--tpdm-generator-lr` must not be set if `--tpdm-disentangle-weight` is 0; it is 0.1",
     ),
     (
         ("--tpdm-disentangle-weight", "0", "--tpdm-new-generator"),
-        "`--tpdm-new-generator` must be left out where `--tpdm-disentangle-weight` is 0; it is Tr",
+        "`--tpdm-new-generator` must not be set if `--tpdm-disentangle-weight` is 0; it is Tr",
     ),
     (("--tpdm-disentangle-weight", "-1"), "`--tpdm-disentangle-weight` must be finite and not neg"),
     (("--tpdm-position-weight", "inf"), "`--tpdm-position-weight` must be finite and not negative"),
     *(
         (
             ("--tpdm-disentangle-weight", "0", *flags),
-            f"`{flags[0]}` must be left out where `--tpdm-disentangle-weight` is 0; it is ",
+            f"`{flags[0]}` must not be set if `--tpdm-disentangle-weight` is 0; it is ",
         )
         for flags in (
             ("--tpdm-disentangle-start", "2"),
@@ -49,7 +49,7 @@ WRONG = [
     ),
     (
         ("--tpdm-position-weight", "0", "--tpdm-detach-positional"),
-        "`--tpdm-detach-positional` must be left out where `--tpdm-position-weight` is 0; it is",
+        "`--tpdm-detach-positional` must not be set if `--tpdm-position-weight` is 0; it is",
     ),
     (
         ("--tpdm-disentangle-start", "9", "--max-update", "9"),
@@ -63,13 +63,16 @@ WRONG = [
     (("--tpdm-gate-prior", "1"), "`--tpdm-gate-prior` must be above 0 and below 1; it is 1.0"),
     (
         ("--tpdm-disentangle-weight", "0", "--tpdm-position-weight", "0"),
-        "`--tpdm-position-weight` must be positive where --tpdm-disentangle-weight is 0; it is 0.0",
+        "`--tpdm-position-weight` must be positive if --tpdm-disentangle-weight is 0; it is 0.0",
     ),
-    (("--tdo-tpdm-layer", "0"), "`--tdo-tpdm-layer` must be a layer of the source for TPDM; it is"),
-    (("--tdo-tpdm-layer", "3"), "`--tdo-tpdm-layer` must be from 1 to 2, the layers of this enc"),
+    (("--tdo-tpdm-layer", "0"), "`--tdo-tpdm-layer` must be a source layer for TPDM; it is"),
+    (
+        ("--tdo-tpdm-layer", "3"),
+        "`--tdo-tpdm-layer` must be from 1 to 2, the source layers of",
+    ),
     (
         (*GATED, "--tpdm-disentangle-weight", "0"),
-        "`--tpdm-disentangle-weight` must be positive where `--tdo-tpdm-gate` is not none; it is 0",
+        "`--tpdm-disentangle-weight` must be positive if `--tdo-tpdm-gate` is not none; it is 0",
     ),
     (
         ("--task", "translation_multi_simple_epoch"),

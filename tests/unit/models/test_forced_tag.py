@@ -167,5 +167,5 @@ def test_it_is_for_tags_that_are_forced():
     check_free_tag(task_with("tgt"))
     for task in (task_with(None), task_with("tgt", replacing=True)):
         assert not forces_tag(task)
-        with pytest.raises(UserError, match=r"`--free-tag` must be left out .*; it is on"):
+        with pytest.raises(UserError, match=r"`--free-tag` must be off unless .*; it is on"):
             check_free_tag(task)

@@ -82,11 +82,11 @@ REFUSED = {
     ),
     "the source's tag": (
         ("--task", "tdo_translation", *TASK, "--encoder-langtok", "src", *TRAIN, *TDO, *AWARE),
-        r"`--encoder-langtok` must be tgt.* leaves its target language open; it is src",
+        r"`--encoder-langtok` must be tgt.* the target language is not in the text; it is src",
     ),
     "the source's tag by another option": (
         (*BASE, *TDO, *AWARE, "--langtoks", '{"main":("src",None)}'),
-        r"`--encoder-langtok` must be tgt.* leaves its target language open; it is src",
+        r"`--encoder-langtok` must be tgt.* the target language is not in the text; it is src",
     ),
     "tags that are predicted by another option": (
         (*BASE, *TDO, "--langtoks", '{"main":("tgt","tgt")}', "--tdo-masked-tags", "1"),
@@ -98,7 +98,7 @@ REFUSED = {
     ),
     "one stage": (
         (*BASE, "--arch", "tdo_prefix_decoder_only", "--tdo-lalt", "identity"),
-        r"`--tdo-lalt` must be none where `--tdo-target-layer` is 0: no stage ends",
+        r"`--tdo-lalt` must be none if `--tdo-target-layer` is 0: no stage ends",
     ),
     "a first target symbol of many": (
         (*BASE, *TDO, "--lang-tok-replacing-bos-eos", "--tdo-source-sees-start"),
@@ -106,7 +106,7 @@ REFUSED = {
     ),
     "too many tags": (
         (*BASE, *TDO, "--tdo-masked-tags", "5"),
-        r"`--tdo-masked-tags` must be at most 4, the language tags of the dictionary and what ",
+        r"`--tdo-masked-tags` must be at most 4, the number of language tags in the ",
     ),
     "tags that are predicted": (
         (*BASE, *TDO, "--decoder-langtok", "--tdo-masked-tags", "1"),
@@ -159,7 +159,9 @@ def test_a_checkpoint_with_other_languages():
     state = model.state_dict()
     for name in ("stack.bridge.1.weight", "stack.layers.0.attention_residual.norm.bias"):
         weight = state[f"core.{name}"]
-        with pytest.raises(UserError, match=r"the languages of `--langs`; its .* 5 rows, these 4"):
+        with pytest.raises(
+            UserError, match=r"languages of `--langs`; its .* 5 rows, the model's 4"
+        ):
             model.load_state_dict({**state, f"core.{name}": torch.cat([weight, weight[:1]])})
 
 

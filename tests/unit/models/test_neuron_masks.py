@@ -81,9 +81,9 @@ def test_the_file_must_fit(tmp_path, plain):
     (tmp_path / "masks").write_text("no safetensors")
     refused("must be a file of neuron masks")
     write(pairs=PAIRS[1:])
-    refused("must have a mask of every pair that is trained; .* none of en-de")
+    refused("must have a mask for every trained pair; .* none for en-de")
     write(pairs=[*PAIRS, "en-cs"])
-    refused("must be of the languages of `--langs`; .* has en-cs, cs is none of them")
+    refused("must be for the languages of `--langs`; .* has en-cs, but cs is not one of them")
     right = masks_of(model.core, PAIRS)
     first = next(iter(right.modules))
     for change, match in (
@@ -93,7 +93,7 @@ def test_the_file_must_fit(tmp_path, plain):
         ),
         (
             lambda masks: {**masks, first: masks[first][..., 1:]},
-            f"7 neurons of {first}, the model 8",
+            f"7 neurons in {first}, the model 8",
         ),
         (
             lambda masks: {**masks, "layers.7.attention.out": masks[first]},
@@ -112,14 +112,14 @@ def test_masks_begin_with_the_checkpoint_that_was_measured(plain, file, tmp_path
     new.load_state_dict(state, args=begins)
     for name, value in state.items():
         assert torch.equal(new.state_dict()[name], value)
-    with pytest.raises(UserError, match="`--finetune-from-model` must name the checkpoint whose"):
+    with pytest.raises(UserError, match="`--finetune-from-model` must name the checkpoint in"):
         new.load_state_dict(state, args=Namespace(reset_optimizer=False))
     changed = copy.deepcopy(state)
     next(iter(changed.values())).add_(1)
-    with pytest.raises(UserError, match="must be of the checkpoint that training goes on from"):
+    with pytest.raises(UserError, match="must belong to the checkpoint that training starts from"):
         new.load_state_dict(changed, args=begins)
     new.for_training = False
-    with pytest.raises(UserError, match="must be left out with a checkpoint that was trained with"):
+    with pytest.raises(UserError, match="must not be set for a checkpoint that was trained with"):
         new.load_state_dict(state, args=begins)
 
 
@@ -128,7 +128,7 @@ def test_a_checkpoint_goes_with_its_masks(plain, file, tmp_path):
     state = masked(flags, file)[1].state_dict()
     again = masked(flags, file)[1]
     again.load_state_dict(state)
-    with pytest.raises(UserError, match=r"must name the masks that the .* it is none"):
+    with pytest.raises(UserError, match=r"must name the masks that the .* it is empty"):
         model.load_state_dict(state)
     another = write_masks(tmp_path / "other", model.core, PAIRS, model.state_dict(), seed=2)
     with pytest.raises(UserError, match=r"the checkpoint was trained with; .*other has"):
@@ -159,7 +159,7 @@ def test_zero_shot_pairs_follow_the_flag(plain, file):
         model = masked(flags, file, "--tdo-zero-shot-neurons", rule)[1]
         neurons = model.core.neurons
         assert bool((neurons.mask_of(1, 2) != neurons.general).any()) == differs
-    with pytest.raises(UserError, match="`--tdo-zero-shot-neurons` must be left out where"):
+    with pytest.raises(UserError, match="`--tdo-zero-shot-neurons` must not be set"):
         built(*flags, "--tdo-zero-shot-neurons", "general")
 
 

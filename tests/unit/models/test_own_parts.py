@@ -109,7 +109,9 @@ def test_a_checkpoint_of_other_pairs():
 def test_a_checkpoint_of_other_languages():
     _, model, _ = built(*BASE, *TDO, *TARGETS)
     state, name = model.state_dict(), "core.stack.layers.0.attention.query.weight"
-    with pytest.raises(UserError, match=r"the languages of `--langs`; its .* 5 rows, these 4"):
+    with pytest.raises(
+        UserError, match=r"languages of `--langs`; its .* 5 rows, the model's 4"
+    ):
         model.load_state_dict({**state, name: torch.cat([state[name], state[name][:1]])})
 
 
@@ -120,7 +122,7 @@ def test_adapters_are_not_extended():
 
 
 def test_no_cross_attention_in_one_stack():
-    with pytest.raises(UserError, match=r"`--tdo-target-attention` must be none or all wh"):
+    with pytest.raises(UserError, match=r"`--tdo-target-attention` must be none or all if"):
         built(*BASE, *TDO, "--tdo-target-attention", "cross")
 
 

@@ -243,7 +243,7 @@ def test_it_loads_what_it_saved():
 def test_another_architecture_is_refused_in_one_line(flags):
     _, model, _ = built(*BASE, *TDO)
     _, different, _ = built(*BASE, *TDO, *flags)
-    with pytest.raises(UserError, match="the checkpoint must fit the architecture: ") as raised:
+    with pytest.raises(UserError, match="the checkpoint must fit the architecture; ") as raised:
         different.load_state_dict(model.state_dict())
     assert "\n" not in str(raised.value)
 

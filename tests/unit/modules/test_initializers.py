@@ -176,13 +176,13 @@ def test_layers_at_the_identity_hand_their_input_on(case):
 @pytest.mark.parametrize(
     ("numbers", "message"),
     [
-        ({"init": ("identity",)}, "`--tdo-init` must be some of standard, .*; it has identity"),
+        ({"init": ("identity",)}, "must be one or more of standard, .*; it has identity"),
         ({"init": ("standard", "depth-scaled")}, "at most one of .* has standard and depth-scaled"),
-        ({"init": ()}, "`--tdo-init` must name at least one start, and each once"),
-        ({"init": ("depth-scaled",) * 2}, "`--tdo-init` must name at least one start, and each o"),
+        ({"init": ()}, "`--tdo-init` must have at least one name, and each name once"),
+        ({"init": ("depth-scaled",) * 2}, "`--tdo-init` must have at least one name"),
         (
             {"init": ("identity-all", "identity-stage1")},
-            "must have identity-all alone of the ident",
+            "must not combine identity-all with other ident",
         ),
         ({"init": ("identity-stage1",), "target_layer": 0}, "`--tdo-target-layer` is 0"),
         ({"init": ("identity-adaptation",)}, "`--tdo-adaptation-dim` is 0"),

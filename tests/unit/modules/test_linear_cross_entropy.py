@@ -85,7 +85,7 @@ def test_the_gradient_is_taken_once():
     features, weight, target = batch()
     loss, _ = linear_cross_entropy(features, weight, target, 0.1, PAD)
     loss.backward(retain_graph=True)
-    with pytest.raises(RuntimeError, match="taken before"):
+    with pytest.raises(RuntimeError, match="already taken"):
         loss.backward()
 
 

@@ -37,7 +37,7 @@ def test_parts_of_the_source_stand_where_they_are_read(part, base, last):
     for layer in range(last + 1):
         assert getattr(ModelSpec(**base, **{part: layer}), part) == layer
     for layer in (-1, last + 1):
-        with pytest.raises(SpecError, match=f"`{flag}` must be from 1 to {last}, the layers .* or"):
+        with pytest.raises(SpecError, match=f"`{flag}` must be from 1 to {last}, the .* or"):
             ModelSpec(**base, **{part: layer})
 
 
@@ -70,22 +70,22 @@ WRONG = [
     ({"tpdm_gate": "kuma"}, "`--tdo-tpdm-gate` must be one of none, relaxed-bernoulli, hard-conc"),
     (
         {"tpdm_gate": "hard-concrete"},
-        "`--tdo-tpdm-gate` must be none where `--tdo-tpdm-layer` is 0",
+        "`--tdo-tpdm-gate` must be none if `--tdo-tpdm-layer` is 0",
     ),
     ({"max_source_positions": 0}, "`--max-source-positions` must be positive"),
     ({"max_target_positions": -1}, "`--max-target-positions` must be positive"),
     (
         {"init": ("xavier",)},
-        "`--tdo-init` must be some of standard, depth-scaled, .*; it has xavier",
+        "`--tdo-init` must be one or more of standard, depth-scaled, .*; it has xavier",
     ),
     ({"decoder_attention": "joint"}, "`--tdo-decoder-attention` must be one of separate, merged"),
     (
         {"decoder_attention": "merged"},
-        "`--tdo-decoder-attention` must be separate where `--tdo-topology` is decoder-only: its "
-        "target reads source and target in one softmax, so that there is nothing to merge; it is",
+        "`--tdo-decoder-attention` must be separate if `--tdo-topology` is decoder-only: the "
+        "target attends to source and target in one softmax, so there is nothing to merge; it is",
     ),
     ({"num_layers": 0}, "`--tdo-layers` must be positive; it is 0"),
-    ({"target_layer": 0, "adaptation_dim": 4}, "`--tdo-adaptation-dim` must be 0 where"),
+    ({"target_layer": 0, "adaptation_dim": 4}, "`--tdo-adaptation-dim` must be 0 if"),
 ]
 
 
@@ -99,7 +99,7 @@ def test_wrong_values(change, message):
 
 def test_only_joint_layers_show_a_source_the_first_target_symbol():
     assert ModelSpec(**TWO_STAGE, source_sees_start=True).source_sees_start
-    message = "`--tdo-source-sees-start` must be off where `--tdo-topology` is encoder-dec.* on$"
+    message = "`--tdo-source-sees-start` must be off if `--tdo-topology` is encoder-dec.* on$"
     with pytest.raises(SpecError, match=message):
         ModelSpec(**ENCODER_DECODER, source_sees_start=True)
 

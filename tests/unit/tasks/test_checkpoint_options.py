@@ -96,9 +96,7 @@ def test_limits_of_decoding_may_be_lower_but_not_higher(tmp_path):
     with pytest.raises(UserError) as raised:
         decoding(path, "--max-source-positions", "99")
     line = str(raised.value)
-    assert line.startswith(
-        "`--max-source-positions` must be at most the checkpoint's, 40; it is 99"
-    )
+    assert line.startswith("`--max-source-positions` must be at most the checkpoint's 40; it is 99")
     # the advice is good
     overrides = line.split("`")[3].split('"')[1]
     words = ("--max-source-positions", "99", "--model-overrides", overrides)
@@ -112,7 +110,7 @@ def test_limits_of_a_training_are_free_where_positions_are_computed(tmp_path):
     path = saved(tmp_path / "a.pt", tdo_position_embedding="learned")
     for more in (training, decoding):
         begin = ("--restore-file", path) if more is training else (path,)
-        with pytest.raises(UserError, match=r"`--max-source-positions` must be .*checkpoint's, 40"):
+        with pytest.raises(UserError, match=r"`--max-source-positions` must be .*checkpoint's 40"):
             more(*begin, "--max-source-positions", "99")
 
 

@@ -107,7 +107,7 @@ def test_a_direction_need_not_have_a_validation_set(strategy, tmp_path):
 def test_without_any_validation_set_there_is_no_validation(tmp_path):
     data = without_validation(tmp_path / "data")
     task, _, _ = built(*TASK_FLAGS, *TAG, data=data)
-    reason = r"must hold split valid for one of .* does not \(--disable-validation does without\)"
+    reason = r"have split valid for at least one of .* does not \(or set --disable-validation\)"
     with pytest.raises(UserError, match=reason):
         task.load_dataset("valid")
     flags = (*TASK_FLAGS, *TAG, *CROSS_ENTROPY, "--max-update", "1", "--disable-validation")

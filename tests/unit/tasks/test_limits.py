@@ -40,8 +40,8 @@ def test_a_batch_that_holds_no_sentence_of_generation():
     line = refused(task, "test", max_tokens=4)
     tokens, lines = longest("test", ("de", "fr"))
     match = re.fullmatch(
-        r"`--max-tokens` must hold the longest sentence; it is 4, and line (\d+) of de-fr has "
-        r"(\d+) tokens",
+        r"`--max-tokens` must be at least the longest sentence; it is 4, and line (\d+) of de-fr "
+        r"has (\d+) tokens",
         line,
     )
     assert match, line
@@ -62,7 +62,7 @@ def test_a_set_of_which_nothing_is_left():
     _, task = generation(*FLAGS, *DE_FR)
     line = refused(task, "test", max_positions=(1, 9), ignore_invalid_inputs=True)
     assert re.search(
-        r"must leave a sentence of test of de-fr; all 6 are longer than \(1, 9\)", line
+        r"must admit at least one sentence of test of de-fr; all 6 are longer than \(1, 9\)", line
     )
 
 
@@ -79,4 +79,4 @@ def test_a_set_without_sentences(tmp_path):
         prefix = str(data / f"test.de-fr.{language}")
         MMapIndexedDatasetBuilder(f"{prefix}.bin", dtype=np.uint16).finalize(f"{prefix}.idx")
     _, task = generation(*FLAGS, *DE_FR, data=data)
-    assert "`data` must hold sentences; test of de-fr has none" in refused(task, "test")
+    assert "`data` must have sentences; test of de-fr has none" in refused(task, "test")

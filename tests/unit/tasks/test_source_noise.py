@@ -206,11 +206,11 @@ def test_after_back_translation():
         ({"rate": 1.5}, "`--source-noise-rate` must be from 0 to 1; it is 1.5"),
         ({"mask": -0.1}, "`--source-noise-mask` must be from 0 to 1; it is -0.1"),
         ({"random": float("nan")}, "`--source-noise-random` must be from 0 to 1; it is nan"),
-        ({"mask": 0.8, "random": 0.3}, "at most 1 together; they are 1.1"),
+        ({"mask": 0.8, "random": 0.3}, "sum to at most 1; their sum is 1.1"),
         ({"rate": 0.0}, "`--source-noise-rate` must be above 0, or --source-noise none"),
         ({"mask": 0.0, "random": 0.0}, "`--source-noise-mask` must be above 0, or --source-noise"),
-        ({"kind": "none", "rate": 0.2}, "`--source-noise-rate` must be left out where"),
-        ({"kind": "none", "random": 0.2}, "`--source-noise-random` must be left out where"),
+        ({"kind": "none", "rate": 0.2}, "`--source-noise-rate` must not be set if"),
+        ({"kind": "none", "random": 0.2}, "`--source-noise-random` must not be set if"),
     ],
 )
 def test_shares_that_make_no_sense(options, message):
@@ -229,7 +229,7 @@ def test_older_checkpoints_have_none():
 def test_a_dictionary_that_has_the_symbol():
     dictionary = Dictionary()
     dictionary.add_symbol(MASK)
-    with pytest.raises(UserError, match="must be none with a dictionary that has <mask> already"):
+    with pytest.raises(UserError, match="must be none if the dictionary already has <mask>"):
         add_mask_symbol([dictionary])
 
 
@@ -239,7 +239,9 @@ def test_masked_tags_count_it():
     task, model, _ = built(*flags, "--tdo-masked-tags", "5")
     (batch, *_) = iterate(task, "train")
     assert model(**batch["net_input"])[0].size(-1) == len(task.target_dictionary) - 5
-    with pytest.raises(UserError, match="`--tdo-masked-tags` must be at most 5, the language tags"):
+    with pytest.raises(
+        UserError, match="`--tdo-masked-tags` must be at most 5, the number of language tags"
+    ):
         built(*flags, "--tdo-masked-tags", "6")
 
 
@@ -256,7 +258,7 @@ def test_models_with_it_know_no_more_languages():
 def test_another_dictionary_than_the_checkpoint_s():
     noisy, plain = task_of(), tasks.setup_task(built("--task", "tdo_translation", *FLAGS)[0].args)
     for task, saved in ((plain, noisy), (noisy, plain)):
-        with pytest.raises(UserError, match="`--source-noise` must be none or not none as for"):
+        with pytest.raises(UserError, match="`--source-noise` must be as for the checkpoint"):
             task.load_state_dict(saved.state_dict())
 
 

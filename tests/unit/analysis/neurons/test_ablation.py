@@ -50,5 +50,5 @@ def test_specific_neurons_of_one_pair():
 def test_nothing_and_nobody():
     with pytest.raises(UserError, match="must ablate a neuron"):
         ablated(STORED, Ablation(general=0.01))
-    with pytest.raises(UserError, match="`--pair` must be one that the model's masks know"):
+    with pytest.raises(UserError, match="`--pair` must be a pair that the model has a mask"):
         ablated(STORED, Ablation(specific=0.5, pair=(1, 2)))

@@ -33,7 +33,7 @@ def test_alike_sides_are_made_unlike():
     tokens = torch.full((2, 3), 7)
     assert unlike(tokens, tokens, 1).tolist() == [[7, 7, 7, 1]] * 2
     assert unlike(tokens, tokens[:, :2], 1).shape == (2, 2)
-    with pytest.raises(ValueError, match="both 3 long"):
+    with pytest.raises(ValueError, match="both have 3"):
         RealPositions(tokens.eq(7), tokens.eq(7))
 
 
@@ -118,5 +118,5 @@ def test_hooks_are_gone_even_after_a_mistake():
 def test_a_module_that_computes_nothing_is_no_mean():
     importance = NeuronMeans({"idle": nn.Identity()}, METHODS["absolute"])
     importance.add(REAL, lambda: torch.zeros(()))
-    with pytest.raises(ValueError, match="idle has not computed"):
+    with pytest.raises(ValueError, match="idle has not been run"):
         _ = importance.means

@@ -106,7 +106,7 @@ def test_states_that_are_all_of_the_tag_are_those_of_the_target():
 
 def test_too_few_sentences_are_refused():
     read = read_of(core("prefix"), 4)
-    message = "`--sentences` must leave more of them, .*: 4 sentences, as vectors of layer 1,"
+    message = "`--sentences` must be larger, .*; 4 sentences, as vectors of layer 1,"
     with pytest.raises(UserError, match=message):
         measure(read, ["de-fr"], forms(1.0))
     measured = measure(read, ["de-fr"], {"sentence": FORMS["sentence"]})

@@ -201,7 +201,7 @@ def test_a_tag_needs_the_loading_that_adds_it():
 
 
 def test_a_rate_of_nothing():
-    with pytest.raises(UserError, match="`--back-translated-upsampling` must be left out without"):
+    with pytest.raises(UserError, match="`--back-translated-upsampling` must not be set without"):
         built(*FLAGS, *TAG, "--back-translated-upsampling", "2")
 
 
@@ -209,5 +209,5 @@ def test_shards_are_refused():
     data = f"{databin()}:{databin()}"
     flags = (*FLAGS, *TAG, "--back-translated", str(back_translated()))
     task, _, _ = built(*flags, data=data)
-    with pytest.raises(UserError, match=r"must come with `data` in one folder, .*; it has 2"):
+    with pytest.raises(UserError, match=r"must be used with a single `data` folder, .*; it has 2"):
         task.load_dataset("train", epoch=1)

@@ -229,7 +229,7 @@ REFUSED = {
         "`--monolingual` must be a folder that tdo monolingual finished; nowhere is not one",
     ),
     "the pairs' folder": ((*TAG, "--monolingual", "DATA"), "that tdo monolingual finished"),
-    "two folders": ((*TAG, "--monolingual", "a:b"), "`--monolingual` must be one folder"),
+    "two folders": ((*TAG, "--monolingual", "a:b"), "`--monolingual` must be a single folder"),
     "no share": ((*TAG, "--monolingual-share", "0"), "above 0 and below 1; it is 0.0"),
     "nothing but it": ((*TAG, "--monolingual-share", "1"), "above 0 and below 1; it is 1.0"),
     "fairseq's loading": (
@@ -238,11 +238,11 @@ REFUSED = {
     ),
     "weights of it": (
         (*TAG, "--sampling-weights", "{'main:en-de': 1, 'monolingual:de-de': 5}"),
-        "`--sampling-weights` must leave out further data.*; it has monolingual:de-de",
+        "`--sampling-weights` must leave out auxiliary data.*; it has monolingual:de-de",
     ),
     "it as fairseq's further data": (
         (*TAG, "--extra-data", "{'monolingual': 'folder'}"),
-        "`--extra-data` must leave out further data.*; it has monolingual",
+        "`--extra-data` must leave out auxiliary data.*; it has monolingual",
     ),
     "no tag": ((), "`--decoder-langtok` must be on, or `--encoder-langtok` tgt.*; it is None"),
     "the source's tag": (
@@ -263,18 +263,18 @@ REFUSED = {
     ),
     "InstruCL": (
         (*TAG, "--criterion", "label_smoothed_cross_entropy_instrucl"),
-        "`--loss-terms` must leave out instrucl with --monolingual",
+        "`--loss-terms` must not have instrucl with --monolingual",
     ),
     "TPDM": (
         (*TAG, "--criterion", "label_smoothed_cross_entropy_tpdm", "--tdo-tpdm-layer", "1"),
-        "`--loss-terms` must leave out tpdm with --monolingual",
+        "`--loss-terms` must not have tpdm with --monolingual",
     ),
     "lexical": (
         (
             *(*TAG, "--criterion", "label_smoothed_cross_entropy_terms"),
             *("--loss-terms", "lexical", "--lexical-updates", "9"),
         ),
-        "`--loss-terms` must leave out lexical with --monolingual",
+        "`--loss-terms` must not have lexical with --monolingual",
     ),
 }
 
@@ -291,7 +291,7 @@ def test_what_cannot_be(name):
 
 
 def test_a_share_of_nothing():
-    with pytest.raises(UserError, match="`--monolingual-share` must be left out without"):
+    with pytest.raises(UserError, match="`--monolingual-share` must not be set without"):
         built(*FLAGS, *TAG, "--monolingual-share", "0.5")
 
 

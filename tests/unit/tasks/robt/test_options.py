@@ -9,21 +9,21 @@ ROBT = ("--task", "tdo_robt", *TASK, *TRAIN, *TDO, *CROSS_ENTROPY)
 REFUSED = {
     "unknown language": (
         (*TAG, "--robt-languages", "de,it,xx"),
-        "`--robt-languages` must be some of en, de, fr, es; it has it, xx",
+        "`--robt-languages` must be a subset of en, de, fr, es; it has it, xx",
     ),
     "adapters": (
         (*TAG, "--tdo-adapter-dim", "4"),
         "`--tdo-adapter-dim` must be 0 with --task tdo_robt and with --monolingual, .*; it is 4",
     ),
-    "no language": ((*TAG, "--robt-languages", ""), "`--robt-languages` must be some of"),
+    "no language": ((*TAG, "--robt-languages", ""), "`--robt-languages` must be a subset of"),
     "one language": (
         (*TAG, "--robt-languages", "de"),
-        "`--robt-languages` must have two languages at least, .*; it has de",
+        "`--robt-languages` must have at least two languages, .*; it has de",
     ),
-    "one language twice": ((*TAG, "--robt-languages", "de,de"), "two languages at least"),
+    "one language twice": ((*TAG, "--robt-languages", "de,de"), "at least two languages"),
     "some targets of no list": (
         (*TAG, "--robt-targets", "listed"),
-        "`--robt-languages` must be given with --robt-targets listed; it is not",
+        "`--robt-languages` must be set with --robt-targets listed; it is not",
     ),
     "no trained target": (
         (
@@ -49,16 +49,16 @@ REFUSED = {
     ),
     "text without a source": (
         (*TAG, "--monolingual", "folder"),
-        "`--monolingual` must be left out with --task tdo_robt, .*; it is folder",
+        "`--monolingual` must not be set with --task tdo_robt, .*; it is folder",
     ),
     "synthetic pairs": (
         (*TAG, "--back-translated", "folder"),
-        "`--back-translated` must be left out with --task tdo_robt, .*; it is folder",
+        "`--back-translated` must not be set with --task tdo_robt, .*; it is folder",
     ),
-    "no tags": ((), "`--encoder-langtok` must be tgt, or --decoder-langtok given, .*; it is None"),
+    "no tags": ((), "`--encoder-langtok` must be tgt, or --decoder-langtok on, .*; it is None"),
     "tags of the source": (
         ("--encoder-langtok", "src"),
-        "`--encoder-langtok` must be tgt, or --decoder-langtok given, .*; it is src",
+        "`--encoder-langtok` must be tgt, or --decoder-langtok on, .*; it is src",
     ),
     "tags in place of ends": (
         ("--decoder-langtok", "--lang-tok-replacing-bos-eos"),
@@ -66,7 +66,7 @@ REFUSED = {
     ),
     "more kinds of data": (
         (*TAG, "--extra-data", "{'mined': '/nowhere'}"),
-        "`--extra-data` must be left out with --task tdo_robt",
+        "`--extra-data` must not be set with --task tdo_robt",
     ),
     "parts of a model": ((*TAG, "--ddp-backend", "fully_sharded"), "it is fully_sharded"),
 }

@@ -87,12 +87,15 @@ REFUSED = {
     "no beam": ((*ALL, "--eval-beam", "0"), "`--eval-beam` must be at least 1; it is 0"),
     "no length": ((*ALL, "--eval-max-len-b", "0"), "`--eval-max-len-b` must be at least 1"),
     "no logging": ((*ALL, "--eval-log-directions", "-1"), "`--eval-log-directions` must be at"),
-    "no validation": ((*ALL, "--disable-validation"), "`--eval-translation` must be left out"),
+    "no validation": ((*ALL, "--disable-validation"), "`--eval-translation` must not be set"),
     "parts of a model": ((*ALL, "--ddp-backend", "fully_sharded"), "it is fully_sharded"),
-    "long sentences": ((*ALL, "--max-source-positions", "3"), "must hold every sentence"),
+    "long sentences": (
+        (*ALL, "--max-source-positions", "3"),
+        "at least the longest sentence",
+    ),
     "identifier": ((*ALL, "--eval-lid", "nothing.bin"), "`--eval-lid` must be .* it is nothing"),
-    "corpus": ((*ALL, "--eval-lid", "corpus"), "`--eval-lid` must be another than corpus"),
-    "metric without scores": ((*BEST, "bleu", MAXIMIZE), "`--eval-translation` must be given"),
+    "corpus": ((*ALL, "--eval-lid", "corpus"), "`--eval-lid` must not be corpus"),
+    "metric without scores": ((*BEST, "bleu", MAXIMIZE), "`--eval-translation` must be set"),
     "metric not logged": (
         (*ALL, *BEST, "bleu_de-es", MAXIMIZE),
         "`--best-checkpoint-metric` must be loss or one of bleu, chrf, .*; it is bleu_de-es",
@@ -183,7 +186,7 @@ def test_long_sentences_can_be_left_out():
     assert 0 < len(numbers) < 9
     assert max(words) <= 3  # and the tag and the end
     task.args.max_source_positions = 1
-    with pytest.raises(UserError, match="must leave a sentence of valid of de-fr"):
+    with pytest.raises(UserError, match="must admit at least one sentence of valid of de-fr"):
         validation_set(task, "de-fr", model)
 
 
