@@ -19,7 +19,7 @@ from tdo_plugin.runtime.signals import ended_by_signal
 # `tdo --help`, line by line: names, and what they are for. It must fit on a screen of 80 x 40.
 GROUPS = {
     "start": {
-        "quickstart": "two small systems from nothing to a table",
+        "start, quickstart": "from your own text, or a toy, to a report",
         "doctor": "what is installed, and what to mend",
     },
     "data": {
