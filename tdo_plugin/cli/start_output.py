@@ -60,8 +60,8 @@ def show_sets(sets: Sets) -> None:
             say(f"{split}{how}: {', '.join(made)}")
     if any(split != "train" for split, _ in dealt.rows):
         say(
-            f"A row's set follows from a hash of its {sets.dealing.pivot} sentence, where it has "
-            "one: more text or another order moves no row to another set."
+            f"a hash of the {sets.dealing.pivot} sentence decides, so that more text, or another "
+            "order, moves no sentence to another set"
         )
     for pair, between, rows in sets.joined:
         say(
@@ -82,10 +82,13 @@ def show_cleaning(records: Sequence[Record]) -> None:
     from tdo_plugin.corpora.preparing import line_of
 
     head("Cleaning (docs/guide/data.md#cleaning explains the rules)")
-    for record in sorted(
-        records, key=lambda record: ("train", "valid", "test").index(record.split)
-    ):
-        say(line_of(record))
+    for split in ("train", "valid", "test"):
+        of_split = [record for record in records if record.split == split]
+        touched = [record for record in of_split if record.kept < record.read]
+        for record in touched:
+            say(line_of(record))
+        if untouched := [_named(record.pair) for record in of_split if record not in touched]:
+            say(f"{split}: nothing left out of {', '.join(untouched)}")
 
 
 def show_choices(choices: Choices, corpus: Corpus, machine: MachineFacts) -> None:

@@ -32,8 +32,8 @@ _WORDS = {
     "test": "test tests testing devtest newstest",
 }
 _SPLIT_OF = {word: split for split, words in _WORDS.items() for word in words.split()}
-# mtdata: folders whose files its merged files repeat -> the splits that these are for
-_MERGED = {"train-parts": ("train",), "tests": ("valid", "test")}
+# mtdata's folders of parts, which files beside the folder may repeat
+_PARTS = ("train-parts", "tests")
 _FORMS = {".tsv": "tsv", ".tmx": "tmx"}
 _SIDES = ("src", "tgt")  # endings that say which side a file is, and not its language
 _PAIR = re.compile(r"(?<![A-Za-z0-9])([A-Za-z]{2,3})[-_]([A-Za-z]{2,3})(?![A-Za-z0-9])")
@@ -294,18 +294,23 @@ def _of_memory(name: str, path: Path, pair: Pair | None, wanted: Selection) -> t
 
 
 def _drop_merged(found: Found) -> None:
-    """Leave out mtdata's parts where it has merged them."""
-    merged = {
-        (str(PurePosixPath(text.name).parent), text.split, text.languages): text.name
-        for text in found.texts
-    }
-    for text in [*found.texts]:
-        folder = PurePosixPath(text.name).parent
-        for split in _MERGED.get(folder.name, ()):
-            if whole := merged.get((str(folder.parent), split, text.languages)):
-                found.texts.remove(text)
-                found.unused[text.name] = f"a part of {whole}"
+    """Leave out mtdata's parts where it has merged them, or has a link to them."""
+    whole = [text for text in found.texts if PurePosixPath(text.name).parent.name not in _PARTS]
+    for part in [text for text in found.texts if text not in whole]:
+        folder = PurePosixPath(part.name).parent.parent
+        for text in whole:
+            beside = PurePosixPath(text.name).parent == folder
+            merged = (text.split, text.languages) == (part.split, part.languages)
+            if beside and (merged or _same_files(text, part)):
+                found.texts.remove(part)
+                found.unused[part.name] = f"a part of {text.name}"
                 break
+
+
+def _same_files(text: Text, part: Text) -> bool:
+    return {path.resolve() for path in text.files.values()} == {
+        path.resolve() for path in part.files.values()
+    }
 
 
 def _select(found: Found, wanted: Selection) -> None:
