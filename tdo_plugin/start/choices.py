@@ -106,8 +106,8 @@ class Choices:
 
     @property
     def every(self) -> int:
-        """Updates between checkpoints."""
-        return max(1, self.updates // 15)
+        """Updates between checkpoints, at each of which the validation sets are scored."""
+        return max(min(self.updates, 100), self.updates // 15)
 
 
 def choose(corpus: Corpus, machine: MachineFacts, asked: Asked) -> Choices:

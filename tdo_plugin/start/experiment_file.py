@@ -93,7 +93,7 @@ max-update = {choices.updates}
 save-interval-updates = {choices.every}
 keep-interval-updates = 5
 no-epoch-checkpoints = true
-max-valid-steps = 50
+max-valid-steps = 20                      # batches of each validation, a glance
 seed = 1
 
 # fairseq's own model on fairseq's own task.
