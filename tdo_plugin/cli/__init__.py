@@ -19,8 +19,8 @@ from tdo_plugin.runtime.signals import ended_by_signal
 # `tdo --help`, line by line: names, and what they are for. It must fit on a screen of 80 x 40.
 GROUPS = {
     "start": {
-        "quickstart": "two small systems from nothing to a table",
-        "setup, doctor": "install fairseq; check the installation",
+        "start, quickstart": "from your own text, or a toy, to a report",
+        "setup, doctor": "install fairseq; what is wrong, its fix",
     },
     "data": {
         "prepare": "a corpus, ready to be trained on",

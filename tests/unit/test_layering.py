@@ -40,6 +40,7 @@ ALLOWED = {
     },
     "launch": {"data", "runtime", "typed", "errors", "names"},
     "costs": {"analysis", "criterions", "models", "modules", "launch", "runtime", "errors"},
+    "start": {"corpora", "metrics", "costs", "launch", "data", "runtime", "errors", "names"},
     "experiments": {
         *("costs", "evaluation", "metrics", "launch", "data", "runtime"),
         *("installation", "typed", "errors", "names"),
