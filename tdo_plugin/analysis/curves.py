@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 # what is drawn -> its score in the file; accuracy is the share in the target language
 METRICS = {"bleu": "bleu", "chrf": "chrf", "accuracy": "off"}
 NAMES = {"bleu": "BLEU", "chrf": "chrF++", "accuracy": "language accuracy %"}
+MARKED = 60  # points of a line that are marked one by one
 
 Curve = dict[int, dict[str, float]]  # update -> metric -> mean over directions
 
@@ -75,10 +76,20 @@ def draw_curves(
         title: stands above.
         path: `.svg` or `.png`.
     """
-    save(_figure(curves, metrics, title), path)
+    save(curve_figure(curves, metrics, title), path)
 
 
-def _figure(curves: Mapping[str, Curve], metrics: Sequence[str], title: str) -> Figure:
+def curve_figure(
+    curves: Mapping[str, Curve], metrics: Sequence[str], title: str, from_zero: bool = True
+) -> Figure:
+    """The figure of `draw_curves`; a metric that `NAMES` lacks is shown by its own name.
+
+    Args:
+        curves: by name; one may lack a metric.
+        metrics: a panel each.
+        title: stands above.
+        from_zero: whether the vertical axes begin at 0.
+    """
     from matplotlib.figure import Figure
 
     figure = Figure((6.4, 0.8 + 2.4 * len(metrics)), dpi=DPI, layout="constrained")
@@ -87,9 +98,12 @@ def _figure(curves: Mapping[str, Curve], metrics: Sequence[str], title: str) -> 
     for axis, metric in zip(axes, metrics, strict=True):
         for name, curve in curves.items():
             points = [(update, means[metric]) for update, means in curve.items() if metric in means]
-            axis.plot(*zip(*points, strict=True), marker="o", markersize=3, label=name)
-        axis.set_ylabel(NAMES[metric])
-        axis.set_ylim(bottom=0)
+            if points:
+                mark = "o" if len(points) <= MARKED else ""
+                axis.plot(*zip(*points, strict=True), marker=mark, markersize=3, label=name)
+        axis.set_ylabel(NAMES.get(metric, metric))
+        if from_zero:
+            axis.set_ylim(bottom=0)
     axes[-1].set_xlabel("updates")
     axes[0].legend(fontsize=8, frameon=False)
     plain(axes)

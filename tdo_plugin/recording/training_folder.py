@@ -1,0 +1,136 @@
+"""A training's folder as it is read for its page and for `tdo curve training`."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tdo_plugin.analysis.curves import METRICS, Curve, read_curve
+from tdo_plugin.errors import UserError
+from tdo_plugin.launch.training_record import RECORD, read_record
+from tdo_plugin.recording.logged_values import EPOCH, INNER, LOSSES, read_losses
+from tdo_plugin.recording.runs import FINISHED, Run, effective_options, read_runs
+
+VALIDATIONS = "validation.jsonl"
+LAST = "checkpoint_last.pt"
+POINTS = 500  # of a curve, at most; of a longer one every second, third, ... is shown
+
+
+@dataclass(frozen=True)
+class TrainingFolder:
+    """What a folder says of its training.
+
+    Attributes:
+        root: the folder.
+        runs: in order; of a folder from before there was `runs.json`, one that the last checkpoint
+            tells of, or none.
+        losses: by `training` and the names of validation sets, over updates.
+        scores: by group of directions, over updates; BLEU and others.
+        updates: the last one that anything is known of.
+        resume: the command that continues the training; empty where it is finished.
+    """
+
+    root: Path
+    runs: list[Run]
+    losses: dict[str, Curve]
+    scores: dict[str, Curve]
+    updates: int
+    resume: str
+
+    @property
+    def checkpoints(self) -> list[str]:
+        """Names of its checkpoints."""
+        return sorted(path.name for path in self.root.glob("*.pt"))
+
+
+def read_training_folder(root: Path, from_checkpoint: bool = False) -> TrainingFolder:
+    """Read a folder.
+
+    Args:
+        root: the folder.
+        from_checkpoint: whether to open the last checkpoint where `runs.json` is missing.
+
+    Raises:
+        OSError: a file cannot be read.
+        ValueError: a file is damaged, a UserError where it is `validation.jsonl`.
+    """
+    runs = read_runs(root)
+    if not runs and from_checkpoint and (root / LAST).is_file():
+        runs = [_run_of(root / LAST)]
+    losses = _losses(read_losses(root))
+    scores = _scores(root / VALIDATIONS)
+    reached = [next(reversed(curve)) for curve in (*losses.values(), *scores.values()) if curve]
+    updates = max([*reached, *(run.updates for run in runs)], default=0)
+    return TrainingFolder(root, runs, losses, scores, updates, _resume(root, runs))
+
+
+def _losses(by_tag: Mapping[str, Curve]) -> dict[str, Curve]:
+    """The training's curve, each `--log-interval` or else each epoch, and those of validations."""
+    training = by_tag.get(INNER) or by_tag.get(EPOCH) or {}
+    others = {tag: curve for tag, curve in by_tag.items() if tag not in (INNER, EPOCH)}
+    curves = {"training": training, **others}
+    return {name: _thinned(curve) for name, curve in curves.items() if curve}
+
+
+def _thinned(curve: Curve) -> Curve:
+    every = -(-len(curve) // POINTS)
+    kept = list(curve)[::-1][::every][::-1]  # the last one is always among them
+    return {update: curve[update] for update in kept}
+
+
+def _scores(path: Path) -> dict[str, Curve]:
+    if not path.is_file():
+        return {}
+    curves = {}
+    for group in ("supervised", "zero-shot"):
+        try:
+            curves[group] = read_curve([path], group)
+        except UserError as error:
+            if "must have" not in str(error):  # it is damaged; else it has no such directions
+                raise
+    return curves
+
+
+def _run_of(checkpoint: Path) -> Run:
+    from tdo_plugin.checkpoints import describe, read
+
+    state = read(checkpoint, "SAVE_DIR")
+    made_by: Mapping[str, Any] = state.get("made_by") or {}
+    settings = state.get("cfg") or {"args": state.get("args")}
+    return Run(
+        started="",
+        command=tuple(shlex.split(str(made_by.get("command", "")))),
+        options=effective_options(settings),
+        versions=dict(made_by.get("versions") or {}),
+        commit=made_by.get("commit"),
+        machine={},
+        data={},
+        state="",
+        updates=describe(checkpoint, state).updates,
+    )
+
+
+def _resume(root: Path, runs: list[Run]) -> str:
+    """`tdo resume` where that can do it, else the command of the last run."""
+    if runs and runs[-1].state_now() == FINISHED:
+        return ""
+    if (root / RECORD).is_file():
+        try:
+            read_record(root)
+        except UserError:
+            pass
+        else:
+            return shlex.join(["tdo", "resume", str(root.resolve())])
+    return shlex.join(runs[-1].command) if runs else ""
+
+
+def measured(curves: Mapping[str, Curve], names: tuple[str, ...]) -> list[str]:
+    """Those of some metrics that any of the curves has."""
+    present = {name for curve in curves.values() for values in curve.values() for name in values}
+    return [name for name in names if name in present]
+
+
+LOSS_NAMES, SCORE_NAMES = LOSSES, tuple(METRICS)
