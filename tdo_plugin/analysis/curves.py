@@ -9,14 +9,17 @@ from typing import TYPE_CHECKING
 
 from tdo_plugin.analysis.figure_files import DPI, plain, save
 from tdo_plugin.errors import UserError
-from tdo_plugin.validation_file import read_validations
+from tdo_plugin.validation_file import Validations, read_validations
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 # what is drawn -> its score in the file; accuracy is the share in the target language
 METRICS = {"bleu": "bleu", "chrf": "chrf", "accuracy": "off"}
-NAMES = {"bleu": "BLEU", "chrf": "chrF++", "accuracy": "language accuracy %"}
+NAMES = {
+    **{"bleu": "BLEU", "chrf": "chrF++", "accuracy": "language accuracy %"},
+    **{"loss": "loss, bits", "nll_loss": "cross-entropy, bits"},
+}
 MARKED = 60  # points of a line that are marked one by one
 
 Curve = dict[int, dict[str, float]]  # update -> metric -> mean over directions
@@ -42,18 +45,21 @@ def read_curve(files: Sequence[Path], group: str) -> Curve:
         ) from None
     except ValueError as error:
         raise UserError(f"`NAME=FILE` must be a validation.jsonl of a training; {error}") from None
-    curve = {
-        update: _means([row.scores() for row in directions.values() if row.group == _stored(group)])
-        for update, directions in rows.items()
-    }
-    if not any(curve.values()):
+    curve = curve_of(rows, group)
+    if not curve:
         names = ", ".join(map(str, files))
         raise UserError(f"`NAME=FILE` must have {group} directions; {names} has none")
+    return curve
+
+
+def curve_of(rows: Validations, group: str) -> Curve:
+    """The means of a group's directions at every validation that has some of them."""
+    stored = group.replace("-", "_")
+    curve = {
+        update: _means([row.scores() for row in directions.values() if row.group == stored])
+        for update, directions in rows.items()
+    }
     return {update: means for update, means in curve.items() if means}
-
-
-def _stored(group: str) -> str:
-    return group.replace("-", "_")
 
 
 def _means(rows: Sequence[Mapping[str, float]]) -> dict[str, float]:
@@ -82,11 +88,11 @@ def draw_curves(
 def curve_figure(
     curves: Mapping[str, Curve], metrics: Sequence[str], title: str, from_zero: bool = True
 ) -> Figure:
-    """The figure of `draw_curves`; a metric that `NAMES` lacks is shown by its own name.
+    """The figure of `draw_curves`.
 
     Args:
         curves: by name; one may lack a metric.
-        metrics: a panel each.
+        metrics: a panel each, of `NAMES`.
         title: stands above.
         from_zero: whether the vertical axes begin at 0.
     """
@@ -101,7 +107,7 @@ def curve_figure(
             if points:
                 mark = "o" if len(points) <= MARKED else ""
                 axis.plot(*zip(*points, strict=True), marker=mark, markersize=3, label=name)
-        axis.set_ylabel(NAMES.get(metric, metric))
+        axis.set_ylabel(NAMES[metric])
         if from_zero:
             axis.set_ylim(bottom=0)
     axes[-1].set_xlabel("updates")

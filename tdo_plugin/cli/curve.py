@@ -13,6 +13,5 @@ EXAMPLE = curve_updates.EXAMPLE
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare what scores can be shown over."""
-    declare_parts(
-        parser, {"training": curve_training, "updates": curve_updates, "sweep": curve_sweep}
-    )
+    parts = {"training": curve_training, "updates": curve_updates, "sweep": curve_sweep}
+    declare_parts(parser, parts)

@@ -4,27 +4,22 @@ from __future__ import annotations
 
 import base64
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib.util import find_spec
+from itertools import pairwise
 from pathlib import Path
 
-from tdo_plugin.analysis.curves import NAMES, Curve
+from tdo_plugin.analysis.curves import METRICS, NAMES, Curve
 from tdo_plugin.evaluation.report.markup import Markup, details, html_table, tag
 from tdo_plugin.evaluation.report.page import small, static_page
 from tdo_plugin.evaluation.report.table import ABSENT, Block, Cell, Column, Row, Table, number
+from tdo_plugin.recording.logged_values import LOSSES
 from tdo_plugin.recording.runs import FAILED, INTERRUPTED, LOST, Run, options_of
-from tdo_plugin.recording.training_folder import (
-    LOSS_NAMES,
-    SCORE_NAMES,
-    TrainingFolder,
-    measured,
-    read_training_folder,
-)
+from tdo_plugin.recording.training_folder import TrainingFolder, read_training_folder
 from tdo_plugin.runtime.files import complete_file
 
 PAGE = "index.html"
-NO_END = "killed, or its machine went down: nothing was noted at its end"
-LABELS = {**NAMES, "loss": "loss (bits)", "nll_loss": "cross-entropy (bits)"}
+DRAWN = ("bleu", "accuracy")  # of the scores; the table has all
 ROWS = 200  # of the table over updates, the last ones
 
 
@@ -64,20 +59,15 @@ def _lead(folder: TrainingFolder) -> Markup:
     if runs and runs[0].started:
         facts += [f"started {_time(runs[0].started)}", f"{len(runs)} run{'s' * (len(runs) > 1)}"]
     lead = tag("p", " · ".join(facts), class_="facts")
-    trouble = _trouble(runs[-1]) if runs else ""
-    if not trouble:
+    problems = []
+    if runs and runs[-1].state_now() in (FAILED, INTERRUPTED, LOST):
+        problems.append(f"The last run did not finish. It was {runs[-1].outcome()}")
+    if folder.problem:
+        problems.append(f"There are no scores: {folder.problem}")
+    if not problems:
         return lead
-    return Markup(lead + tag("div", tag("ul", tag("li", trouble)), class_="alert", role="note"))
-
-
-def _trouble(run: Run) -> str:
-    """Why the last run did not finish; nothing where it did, or still runs."""
-    state = run.state_now()
-    if state == LOST:
-        return f"Lost: {NO_END}."
-    if state in (FAILED, INTERRUPTED):
-        return f"{state.capitalize()}{':' * (state == FAILED)} {run.reason}"
-    return ""
+    notes = tag("ul", [tag("li", text) for text in problems])
+    return Markup(lead + tag("div", notes, class_="alert", role="note"))
 
 
 def _sections(folder: TrainingFolder) -> Iterator[tuple[str, str, list[Markup]]]:
@@ -102,35 +92,37 @@ def _sections(folder: TrainingFolder) -> Iterator[tuple[str, str, list[Markup]]]
 
 
 def _curves(folder: TrainingFolder) -> Iterator[Markup]:
-    losses, scores = (
-        measured(folder.losses, LOSS_NAMES),
-        measured(folder.scores, SCORE_NAMES),
-    )
+    losses, scores = _measured(folder.losses, LOSSES), _measured(folder.scores, METRICS)
     if find_spec("matplotlib") is None:
         yield small(["There are no pictures: matplotlib is not installed (the extra `report`)."])
     else:
-        if losses:
-            yield _picture(folder.losses, losses, "Losses over updates", from_zero=False)
-        if scores:
-            yield _picture(folder.scores, scores, "Means over directions at each validation")
+        drawn = [name for name in scores if name in DRAWN]
+        pictures = [
+            _picture(curves, metrics, title, from_zero)
+            for curves, metrics, title, from_zero in (
+                (folder.losses, losses, "Losses", False),
+                (folder.scores, drawn, "Means over directions at each validation", True),
+            )
+            if metrics
+        ]
+        yield tag("div", pictures, class_="figures")
     table = _table(folder, losses, scores)
     yield tag("details", tag("summary", table.title), html_table(table))
 
 
+def _measured(curves: Mapping[str, Curve], metrics: Iterable[str]) -> list[str]:
+    """The metrics that any of the curves has."""
+    present = {name for curve in curves.values() for values in curve.values() for name in values}
+    return [name for name in metrics if name in present]
+
+
 def _picture(
-    curves: Mapping[str, Curve], metrics: Sequence[str], title: str, from_zero: bool = True
+    curves: Mapping[str, Curve], metrics: Sequence[str], title: str, from_zero: bool
 ) -> Markup:
     from tdo_plugin.analysis.curves import curve_figure
     from tdo_plugin.analysis.figure_files import as_svg
 
-    named = {
-        name: {
-            update: {LABELS[metric]: value for metric, value in values.items()}
-            for update, values in curve.items()
-        }
-        for name, curve in curves.items()
-    }
-    figure = curve_figure(named, [LABELS[metric] for metric in metrics], "", from_zero)
+    figure = curve_figure(curves, metrics, "", from_zero)
     data = base64.b64encode(as_svg(figure)).decode()
     image = tag("img", src=f"data:image/svg+xml;base64,{data}", alt=title)
     return tag("figure", image, tag("figcaption", title))
@@ -157,7 +149,7 @@ def _table(folder: TrainingFolder, losses: Sequence[str], scores: Sequence[str])
         )
         for update in sorted(validated)[-ROWS:]
     ]
-    heads = tuple(Column(name, LABELS[metric]) for name, metric, _ in columns)
+    heads = tuple(Column(name, NAMES[metric]) for name, metric, _ in columns)
     return Table("curves", "The same as numbers", ("updates",), heads, (Block(tuple(rows)),))
 
 
@@ -173,7 +165,7 @@ def _cell(values: Mapping[str, float], metric: str) -> Cell:
     value = values.get(metric)
     if value is None:
         return Cell(ABSENT)
-    return Cell(number(value, 3 if metric in LOSS_NAMES else 1), value)
+    return Cell(number(value, 3 if metric in LOSSES else 1), value)
 
 
 # --- checkpoints and runs ----------------------------------------------------------------------
@@ -183,7 +175,7 @@ def _checkpoints(folder: TrainingFolder) -> Iterator[Markup]:
     names = folder.checkpoints
     yield tag("p", ", ".join(names) if names else "There are none yet.")
     if folder.resume:
-        yield tag("p", "To resume: ", tag("code", folder.resume))
+        yield tag("p", "To resume, start it as before: ", tag("code", folder.resume))
     data = str(options_of(folder.runs).get("data", "DATA")) if folder.runs else "DATA"
     if names:
         place = str(folder.root.resolve())
@@ -195,10 +187,9 @@ def _runs_table(runs: Sequence[Run]) -> Table:
     names = ("started", "ended", "state", "updates", "workers", "host")
     rows = []
     for count, run in enumerate(runs, 1):
-        state = " ".join([run.state_now(), run.reason]).strip()
         machine = [str(run.machine.get(name, "")) for name in ("workers", "host")]
         times = [_time(run.started), _time(run.ended) if run.ended else ABSENT]
-        texts = [*times, state, f"{run.updates:,}" if run.ended else ABSENT, *machine]
+        texts = [*times, run.outcome(), f"{run.updates:,}" if run.ended else ABSENT, *machine]
         rows.append(Row((str(count),), tuple(map(Cell, texts))))
     columns = tuple(Column("", name) for name in names)
     return Table("runs", "Runs", ("run",), columns, (Block(tuple(rows)),))
@@ -206,7 +197,7 @@ def _runs_table(runs: Sequence[Run]) -> Table:
 
 def _changes(runs: Sequence[Run]) -> Iterator[Markup]:
     """What each later run did otherwise than the one before."""
-    for count, (before, run) in enumerate(zip(runs, runs[1:], strict=False), 2):
+    for count, (before, run) in enumerate(pairwise(runs), 2):
         pairs = {
             "options": (options_of(runs[: count - 1]), run.options),
             "versions": (before.versions, run.versions),

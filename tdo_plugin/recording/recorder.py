@@ -36,6 +36,7 @@ from tdo_plugin.recording.runs import (
     effective_options,
     read_runs,
     with_new_run,
+    with_options,
     write_runs,
 )
 from tdo_plugin.recording.trackio_run import TrackioRun
@@ -97,6 +98,7 @@ class Recorder:
         self._folder = Path(cfg.checkpoint.save_dir)
         self._cfg = cfg
         self._runs: list[Run] = []
+        self._options_noted = False
         self._updates = 0
         self._log: logging.FileHandler | None = None
         self._trackio: TrackioRun | None = None
@@ -113,6 +115,9 @@ class Recorder:
 
     def watched(self, bar: Any) -> WatchedBar:
         """A progress bar of fairseq's that tells this recorder what it logs."""
+        if not self._options_noted:  # the first bar: whatever sets options itself has done so
+            self._options_noted = True
+            self._try("runs.json", self._note_options)
         return WatchedBar(bar, self._logged)
 
     def fail(self, reason: str) -> None:
@@ -124,8 +129,9 @@ class Recorder:
         trained = metrics.get_meter("train", "num_updates")
         updates = int(getattr(trained, "val", None) or self._updates)
         self._updates = max(self._updates, updates)
-        self._try(LOG, lambda: self._note(_last_line(state, reason, self._updates), error))
         self._try("runs.json", lambda: self._end_run(state, reason))
+        outcome = self._runs[-1].outcome() if self._runs else f"{state} {reason}".strip()
+        self._try(LOG, lambda: self._note(f"{outcome} (update {self._updates})", error))
         if self._trackio is not None:
             self._try("trackio", self._trackio.finish)
             self._trackio = None
@@ -165,20 +171,26 @@ class Recorder:
     # --- the runs ------------------------------------------------------------------------------
 
     def _begin_run(self) -> None:
-        settings = OmegaConf.to_container(self._cfg)
-        assert isinstance(settings, dict)
-        options = effective_options(settings)
         run = Run(
             started=_now(),
             command=tuple(_command()),
-            options=options,
+            options={},
             versions=all_versions(),
             commit=git_commit(),
             machine=this_machine(self._cfg.distributed_training.distributed_world_size),
-            data=data_identity(_data_folders(options)),
+            data=data_identity(_data_folders(self._options())),
         )
         self._runs = with_new_run(read_runs(self._folder), run)
         write_runs(self._folder, self._runs)
+
+    def _note_options(self) -> None:
+        self._runs = with_options(self._runs, self._options())
+        write_runs(self._folder, self._runs)
+
+    def _options(self) -> dict[str, Any]:
+        settings = OmegaConf.to_container(self._cfg)
+        assert isinstance(settings, dict)
+        return effective_options(settings)
 
     def _end_run(self, state: str, reason: str) -> None:
         if not self._runs:  # it could not be noted when it began
@@ -193,8 +205,8 @@ class Recorder:
     def _begin_trackio(self) -> None:
         project = getattr(self._cfg.task, "trackio_project", None)
         if project:
-            settings = self._runs[-1].options if len(self._runs) == 1 else {}
-            self._trackio = TrackioRun(project, self._folder.resolve().name, settings)
+            name = self._folder.resolve().name
+            self._trackio = TrackioRun(project, name, self._options())
 
     def _logged(
         self, stats: Mapping[str, Any], tag: str | None, step: int | None, whole: bool
@@ -262,12 +274,6 @@ def _command() -> list[str]:
 
 def _now() -> str:
     return datetime.now().astimezone().isoformat(timespec="seconds")
-
-
-def _last_line(state: str, reason: str, updates: int) -> str:
-    return (
-        f"{state}{' ' if state == INTERRUPTED else ': ' * bool(reason)}{reason} (update {updates})"
-    )
 
 
 def _data_folders(options: Mapping[str, Any]) -> list[Path]:

@@ -30,7 +30,8 @@ class Run:
         started: time, as ISO 8601 has it; empty where only a checkpoint is known.
         command: words of the command line.
         options: fairseq's, as they were used: of the first run all of them, of a later one those
-            that differ from the run before, None standing for an option that is gone.
+            that differ from the run before, None standing for an option that is gone. A run that
+            ended before its first update has none.
         versions: by package, Python and CUDA among them.
         commit: of this package's checkout, `+` behind it where files differed; None without git.
         machine: host, process, processor, cores, GPUs, number of workers.
@@ -69,6 +70,13 @@ class Run:
         """Its state, also where the run could not note its end."""
         return LOST if self.state == RUNNING and self.alive() is False else self.state
 
+    def outcome(self) -> str:
+        """Its state and the reason, such as `interrupted by a signal`, in words."""
+        state = self.state_now()
+        if state == LOST:
+            return "lost (killed, or its machine went down)"
+        return f"{state}{':' * (state == FAILED)} {self.reason}".strip()
+
 
 def read_runs(folder: Path) -> list[Run]:
     """The runs of a folder, in order; none of a folder without the file.
@@ -91,14 +99,18 @@ def write_runs(folder: Path, runs: Sequence[Run]) -> None:
 
 
 def with_new_run(runs: Sequence[Run], run: Run) -> list[Run]:
-    """The runs and a further one, whose options become those that differ.
+    """The runs and a further one.
 
     A run that is still noted as running is lost: a folder has one training at a time.
     """
     before = [replace(each, state=LOST) if each.state == RUNNING else each for each in runs]
-    if before:
-        run = replace(run, options=differing(options_of(before), run.options))
     return [*before, run]
+
+
+def with_options(runs: Sequence[Run], options: Mapping[str, Any]) -> list[Run]:
+    """The runs, of which the last one gets those options that differ from the runs before."""
+    *before, run = runs
+    return [*before, replace(run, options=differing(options_of(before), options))]
 
 
 def options_of(runs: Sequence[Run]) -> dict[str, Any]:
@@ -145,6 +157,10 @@ def _plain(value: Any) -> Any:
         return {str(key): _plain(inner) for key, inner in value.items()}
     if isinstance(value, list | tuple):
         return [_plain(inner) for inner in value]
-    if isinstance(value, bool | int) or (isinstance(value, float) and math.isfinite(value)):
+    if (
+        value is None
+        or isinstance(value, bool | int)
+        or (isinstance(value, float) and math.isfinite(value))
+    ):
         return value
     return str(value)  # of an enumeration of fairseq's, its value

@@ -12,15 +12,13 @@ class TrackioRun:
     Args:
         project: trackio's project.
         name: of the run.
-        settings: the options of the training; {} where they are known.
+        settings: the options of the training.
     """
 
     def __init__(self, project: str, name: str, settings: Mapping[str, Any]) -> None:
         import trackio
 
-        self._run = trackio.init(
-            project=project, name=name, config=dict(settings) or None, resume="allow"
-        )
+        self._run = trackio.init(project=project, name=name, config=dict(settings), resume="allow")
 
     def log(self, tag: str, update: int, values: Mapping[str, float]) -> None:
         """Log values of one part, such as `valid`, after an update; they are `valid/loss`, ..."""

@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tdo_plugin.analysis.curves import METRICS, Curve, read_curve
+from tdo_plugin.analysis.curves import Curve, curve_of
 from tdo_plugin.errors import UserError
 from tdo_plugin.launch.training_record import RECORD, read_record
-from tdo_plugin.recording.logged_values import EPOCH, INNER, LOSSES, read_losses
+from tdo_plugin.recording.logged_values import EPOCH, INNER, read_losses
 from tdo_plugin.recording.runs import FINISHED, Run, effective_options, read_runs
+from tdo_plugin.validation_file import read_validations
 
 VALIDATIONS = "validation.jsonl"
 LAST = "checkpoint_last.pt"
@@ -31,6 +32,7 @@ class TrainingFolder:
         scores: by group of directions, over updates; BLEU and others.
         updates: the last one that anything is known of.
         resume: the command that continues the training; empty where it is finished.
+        problem: why there are no scores, where `validation.jsonl` cannot be shown.
     """
 
     root: Path
@@ -39,6 +41,7 @@ class TrainingFolder:
     scores: dict[str, Curve]
     updates: int
     resume: str
+    problem: str = ""
 
     @property
     def checkpoints(self) -> list[str]:
@@ -55,16 +58,20 @@ def read_training_folder(root: Path, from_checkpoint: bool = False) -> TrainingF
 
     Raises:
         OSError: a file cannot be read.
-        ValueError: a file is damaged, a UserError where it is `validation.jsonl`.
+        ValueError: `runs.json` is damaged.
     """
     runs = read_runs(root)
     if not runs and from_checkpoint and (root / LAST).is_file():
         runs = [_run_of(root / LAST)]
     losses = _losses(read_losses(root))
-    scores = _scores(root / VALIDATIONS)
+    scores, problem = {}, ""
+    try:
+        scores = _scores(root / VALIDATIONS)
+    except ValueError as error:
+        problem = str(error)
     reached = [next(reversed(curve)) for curve in (*losses.values(), *scores.values()) if curve]
     updates = max([*reached, *(run.updates for run in runs)], default=0)
-    return TrainingFolder(root, runs, losses, scores, updates, _resume(root, runs))
+    return TrainingFolder(root, runs, losses, scores, updates, _resume(root, runs), problem)
 
 
 def _losses(by_tag: Mapping[str, Curve]) -> dict[str, Curve]:
@@ -82,16 +89,9 @@ def _thinned(curve: Curve) -> Curve:
 
 
 def _scores(path: Path) -> dict[str, Curve]:
-    if not path.is_file():
-        return {}
-    curves = {}
-    for group in ("supervised", "zero-shot"):
-        try:
-            curves[group] = read_curve([path], group)
-        except UserError as error:
-            if "must have" not in str(error):  # it is damaged; else it has no such directions
-                raise
-    return curves
+    rows = read_validations([path]) if path.is_file() else {}
+    curves = {group: curve_of(rows, group) for group in ("supervised", "zero-shot")}
+    return {group: _thinned(curve) for group, curve in curves.items() if curve}
 
 
 def _run_of(checkpoint: Path) -> Run:
@@ -125,12 +125,3 @@ def _resume(root: Path, runs: list[Run]) -> str:
         else:
             return shlex.join(["tdo", "resume", str(root.resolve())])
     return shlex.join(runs[-1].command) if runs else ""
-
-
-def measured(curves: Mapping[str, Curve], names: tuple[str, ...]) -> list[str]:
-    """Those of some metrics that any of the curves has."""
-    present = {name for curve in curves.values() for values in curve.values() for name in values}
-    return [name for name in names if name in present]
-
-
-LOSS_NAMES, SCORE_NAMES = LOSSES, tuple(METRICS)
