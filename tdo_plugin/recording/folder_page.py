@@ -60,8 +60,8 @@ def _lead(folder: TrainingFolder) -> Markup:
         facts += [f"started {_time(runs[0].started)}", f"{len(runs)} run{'s' * (len(runs) > 1)}"]
     lead = tag("p", " · ".join(facts), class_="facts")
     problems = []
-    if runs and runs[-1].state_now() in (FAILED, INTERRUPTED, LOST):
-        problems.append(f"The last run did not finish. It was {runs[-1].outcome()}")
+    if runs and (state := runs[-1].state_now()) in (FAILED, INTERRUPTED, LOST):
+        problems.append(f"The last run {'was ' * (state != FAILED)}{runs[-1].outcome()}")
     if folder.problem:
         problems.append(f"There are no scores: {folder.problem}")
     if not problems:
@@ -81,7 +81,7 @@ def _sections(folder: TrainingFolder) -> Iterator[tuple[str, str, list[Markup]]]
             yield "runs", "Runs", [html_table(_runs_table(folder.runs)), *_changes(folder.runs)]
         options = options_of(folder.runs)
         every = tag("details", tag("summary", f"All {len(options)} options"), details(options))
-        yield "settings", "Settings", [tag("p", tag("code", shlex.join(last.command))), every]
+        yield "settings", "Settings", [tag("p", tag("code", last.command)), every]
         origins = {**last.versions, "commit": last.commit or "unknown"}
         yield "versions", "Versions and machine", [details({**origins, **last.machine})]
         if last.data:

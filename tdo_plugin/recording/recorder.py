@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import logging
 import os
-import shlex
-import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -23,6 +21,7 @@ from fairseq.logging import metrics
 from omegaconf import OmegaConf
 
 from tdo_compat import hooks
+from tdo_compat.checkpoint import command_line
 from tdo_compat.errors import bounded, one_line
 from tdo_compat.shutdown import ENDED
 from tdo_plugin.recording import logged_values
@@ -156,7 +155,7 @@ class Recorder:
         self._log = logging.FileHandler(self._folder / LOG, encoding="utf-8")
         self._log.setFormatter(LINES)
         logging.getLogger().addHandler(self._log)
-        self._note(f"begins: {shlex.join(_command())}")
+        self._note(f"begins: {command_line()}")
 
     def _note(self, text: str, error: BaseException | None = None) -> None:
         """Add a line to the file alone, with the traceback of a fault of the program."""
@@ -173,7 +172,7 @@ class Recorder:
     def _begin_run(self) -> None:
         run = Run(
             started=_now(),
-            command=tuple(_command()),
+            command=command_line(),
             options={},
             versions=all_versions(),
             commit=git_commit(),
@@ -266,10 +265,6 @@ class WatchedBar:
     def update_config(self, config: Any) -> None:
         """Log the settings."""
         self._bar.update_config(config)
-
-
-def _command() -> list[str]:
-    return [os.path.basename(sys.argv[0]), *sys.argv[1:]]
 
 
 def _now() -> str:

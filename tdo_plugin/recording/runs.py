@@ -28,7 +28,7 @@ class Run:
 
     Attributes:
         started: time, as ISO 8601 has it; empty where only a checkpoint is known.
-        command: words of the command line.
+        command: the command line.
         options: fairseq's, as they were used: of the first run all of them, of a later one those
             that differ from the run before, None standing for an option that is gone. A run that
             ended before its first update has none.
@@ -43,7 +43,7 @@ class Run:
     """
 
     started: str
-    command: tuple[str, ...]
+    command: str
     options: dict[str, Any]
     versions: dict[str, str]
     commit: str | None

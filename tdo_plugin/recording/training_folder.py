@@ -102,7 +102,7 @@ def _run_of(checkpoint: Path) -> Run:
     settings = state.get("cfg") or {"args": state.get("args")}
     return Run(
         started="",
-        command=tuple(shlex.split(str(made_by.get("command", "")))),
+        command=str(made_by.get("command", "")),
         options=effective_options(settings),
         versions=dict(made_by.get("versions") or {}),
         commit=made_by.get("commit"),
@@ -124,4 +124,4 @@ def _resume(root: Path, runs: list[Run]) -> str:
             pass
         else:
             return shlex.join(["tdo", "resume", str(root.resolve())])
-    return shlex.join(runs[-1].command) if runs else ""
+    return runs[-1].command if runs else ""

@@ -40,6 +40,10 @@ ALLOWED = {
     },
     "launch": {"data", "runtime", "typed", "errors", "names"},
     "costs": {"analysis", "criterions", "models", "modules", "launch", "runtime", "errors"},
+    "recording": {
+        *("evaluation", "analysis", "launch", "data", "runtime"),
+        *("checkpoints", "validation_file", "typed", "errors"),
+    },
     "experiments": {
         *("costs", "evaluation", "metrics", "launch", "data", "runtime"),
         *("typed", "errors", "names"),
