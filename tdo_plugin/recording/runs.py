@@ -127,7 +127,7 @@ def differing(before: Mapping[str, Any], now: Mapping[str, Any]) -> dict[str, An
     return {name: now.get(name) for name in names if now.get(name) != before.get(name)}
 
 
-def effective_options(settings: Mapping[str, Any]) -> dict[str, Any]:
+def effective_options(settings: Mapping[Any, Any]) -> dict[str, Any]:
     """fairseq's settings as plain values by option, sorted.
 
     Args:
