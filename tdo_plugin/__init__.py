@@ -18,5 +18,12 @@ def _note_of_command(command: str) -> dict[str, Any]:
     return provenance.made_by(command)
 
 
+def _record_training(cfg: Any) -> Any:
+    from tdo_plugin.recording.recorder import record_training
+
+    return record_training(cfg)
+
+
 hooks.note_of_command = _note_of_command
+hooks.record_training = _record_training
 patches.after_fairseq(lambda: import_module("tdo_plugin.registration"))

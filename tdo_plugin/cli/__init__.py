@@ -75,7 +75,7 @@ GONE = {
     "generate": "translate DATA --path CHECKPOINT --out OUT --engine fairseq, without CONFIG",
     "grid": "reproduce FILE TABLE, where a table of FILE has axes",
 }
-NOT_OLD = {"curve": ("updates", "sweep", "-h", "--help")}
+NOT_OLD = {"curve": ("training", "updates", "sweep", "-h", "--help")}
 
 
 def build_parser(

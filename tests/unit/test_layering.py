@@ -41,6 +41,10 @@ ALLOWED = {
     "launch": {"data", "runtime", "typed", "errors", "names"},
     "costs": {"analysis", "criterions", "models", "modules", "launch", "runtime", "errors"},
     "start": {"corpora", "metrics", "costs", "launch", "data", "runtime", "errors", "names"},
+    "recording": {
+        *("evaluation", "analysis", "launch", "data", "runtime"),
+        *("checkpoints", "validation_file", "typed", "errors"),
+    },
     "experiments": {
         *("costs", "evaluation", "metrics", "launch", "data", "runtime"),
         *("installation", "typed", "errors", "names"),
