@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 HELP = "train a baseline and a recommended system on a folder of parallel text, and compare them"
 EXAMPLE = "tdo start my-text --out runs/mine"
+DETECTORS = ("fasttext", "langdetect")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -94,12 +95,18 @@ def run(args: argparse.Namespace) -> int:
 
 
 def check(args: argparse.Namespace) -> None:
-    """Raise UserError for numbers that make no sense."""
+    """Raise UserError for values that are wrong whatever the text is."""
     least = {"vocab_size": 1, "updates": 1, "eval_sentences": 0}
     for name, limit in least.items():
         value = getattr(args, name)
         if value is not None and value < limit:
             raise UserError(f"`--{name.replace('_', '-')}` must be at least {limit}; it is {value}")
+    detector = args.filter_language
+    if detector and detector not in DETECTORS and not Path(detector).is_file():
+        raise UserError(
+            f"`--filter-language` must be {', '.join(DETECTORS)} or the file of a fastText model; "
+            f"it is {detector}"
+        )
     if args.hours is not None and not 0 < args.hours < 10_000:
         raise UserError(f"`--hours` must be above 0 and below 10,000; it is {args.hours:g}")
 
@@ -153,7 +160,7 @@ def _run(args: argparse.Namespace, run_folder: Path, place: Path) -> int:
     args.experiments, args.out, args.updates = str(place / FILE), run_folder, None
     failed = reproduce.run(args)
     if not (failed or args.dry_run):
-        output.show_result(args.folder, run_folder, choices, corpus)
+        output.show_result(run_folder, choices, corpus)
     return failed
 
 

@@ -123,7 +123,7 @@ def show_nllb(corpus: Corpus, run: Path) -> None:
     say("`tdo convert` prints the `fairseq-train` command that fine-tunes the model.")
 
 
-def show_result(folder: Path, run: Path, choices: Choices, corpus: Corpus) -> None:
+def show_result(run: Path, choices: Choices, corpus: Corpus) -> None:
     """The table, and what to do next."""
     from tdo_plugin.evaluation.report import notes, report_tables
     from tdo_plugin.evaluation.sheet_reading import read_sheet
@@ -151,8 +151,7 @@ def show_result(folder: Path, run: Path, choices: Choices, corpus: Corpus) -> No
     print_line(
         f"  {shlex.join([*words, '--input', f'FILE.{source}', '--output', f'FILE.{target}'])}"
     )
-    print_line(f"Edit {run / FILE} and give the same command again to try something else:")
-    print_line(f"  {shlex.join(['tdo', 'start', str(folder), '--out', str(run)])}")
+    print_line(f"To try something else, edit {run / FILE} and give the same command again.")
 
 
 def _named(pair: tuple[str, str]) -> str:

@@ -242,13 +242,15 @@ def _language(parts: _FileName, wanted: Selection, name: str) -> str:
 
 
 def _table(parts: _FileName, name: str, path: Path, wanted: Selection) -> Text:
-    pair = _pair_of(parts.stem) or wanted.one_pair()
+    in_name = _pair_of(parts.stem)
+    pair = in_name or wanted.one_pair()
     split = _split_of(parts.stem)
     if parts.form == "tmx":
         languages = _of_memory(name, path, pair, wanted)
         return Text(parts.stem, split, dict.fromkeys(languages, path), "tmx")
     columns = [cell.strip() for cell in next(read_lines(path, "utf-8"), "").split("\t")]
-    named = [column for column in columns if _is_known(column) or column in (pair or ())]
+    # with a pair in its name, a table's first sentences are no header, though they look like codes
+    named = [column for column in columns if (column in in_name if in_name else _is_known(column))]
     if len(named) > 1:
         return Text(parts.stem, split, dict.fromkeys(named, path), "multiway-tsv")
     if len(columns) != 2:

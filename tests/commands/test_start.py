@@ -47,7 +47,8 @@ def test_a_dry_run_shows_everything_and_writes_nothing(here, capsys):
     for text in (
         "Books.de-en", "not split", "1,200 lines", "not used, not the name of a text: LICENSE, ",
         "a hash of the en sentence decides", "test, joined by the en sentences",
-        "train: nothing left out of cs-en, de-en", "recommended: tdo-instrucl, since cs-de have no training text",
+        "train: nothing left out of cs-en, de-en",
+        "recommended: tdo-instrucl, since cs-de have no training text",
         "vocabulary: 2,000 pieces", "consider NLLB-600M",
         f"--languages cs=ces_Latn,de=deu_Latn,en=eng_Latn --out {run}/nllb",
         "[systems.tdo-instrucl.flags]",

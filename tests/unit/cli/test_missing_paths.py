@@ -79,6 +79,8 @@ READ = {
     ("score-lm", "data"): "score-lm GONE --path MODEL",
     ("score-lm", "path"): "score-lm DATA --path GONE",
     ("score-lm", "text"): "score-lm DATA --path MODEL --text de=GONE",
+    ("start", "folder"): "start GONE --dry-run",
+    ("start", "filter_language"): "start FOLDER --filter-language GONE --dry-run",
     ("train", "config"): "train GONE DATA --dry-run",
     ("train", "data"): "train CONFIG GONE --dry-run",
     ("translate", "data"): "translate GONE --path MODEL --out OUT",

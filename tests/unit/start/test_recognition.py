@@ -72,6 +72,10 @@ CASES = {
         {"dev/x": ("valid", "de en")},
     ),
     "a table without a header": ({"de__en_tsv": "Hallo\tHello\n"}, {"de-en": (None, "de en")}),
+    "a table that begins with a word like a code": (
+        {"de__en_tsv": "so\tno\n"},
+        {"de-en": (None, "de en")},
+    ),
     "a table with a header": (
         {"train_tsv": "id\tde\ten\tfr\n1\ta\tb\tc\n"},
         {"train": ("train", "de en fr id")},
