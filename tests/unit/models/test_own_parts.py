@@ -109,9 +109,7 @@ def test_a_checkpoint_of_other_pairs():
 def test_a_checkpoint_of_other_languages():
     _, model, _ = built(*BASE, *TDO, *TARGETS)
     state, name = model.state_dict(), "core.stack.layers.0.attention.query.weight"
-    with pytest.raises(
-        UserError, match=r"languages of `--langs`; its .* 5 rows, the model's 4"
-    ):
+    with pytest.raises(UserError, match=r"languages of `--langs`; its .* 5 rows, the model's 4"):
         model.load_state_dict({**state, name: torch.cat([state[name], state[name][:1]])})
 
 
