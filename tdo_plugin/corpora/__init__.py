@@ -1,1 +1,1 @@
-"""Corpora from their sources: described, fetched, unpacked, read, cleaned."""
+"""Corpora from their sources: descriptions, downloads, extraction, reading, cleaning."""

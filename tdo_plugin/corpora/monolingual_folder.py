@@ -1,4 +1,4 @@
-"""Text of single languages as training data: a folder that `--monolingual` takes."""
+"""Monolingual text as training data: makes a folder for `--monolingual`."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ Say = Callable[[str], object]
 def make_monolingual(
     texts: MonolingualTexts, out: Path, max_pieces: int, workers: int, fresh: bool, say: Say
 ) -> None:
-    """Clean, segment and binarise texts, each of one language, unless it is done already.
+    """Clean, segment and binarise monolingual texts, unless already done.
 
     Args:
-        texts: what there is.
+        texts: the source text.
         out: the folder to make.
         max_pieces: longer lines are left out.
         workers: processes at a time.
-        fresh: make it anew.
+        fresh: ignore earlier results.
         say: gets a line for each language.
 
     Raises:
-        UserError: text that cannot be used, or a folder of something else.
+        UserError: the text is unusable, or the folder has other content.
     """
     folder = FurtherFolder(out, MONOLINGUAL)
     settings = {**texts.settings, "max_pieces": max_pieces}
     if folder.is_whole(settings, fresh):
-        say(f"{out} is whole already")
+        say(f"{out} is already complete")
         return
     facts = texts.write(out, workers)
     sets = [

@@ -1,11 +1,11 @@
-"""A description of one's own parallel text, made from the names of the files in a folder.
+"""Describes a user's parallel text by the names of the files in a folder.
 
-    train.de-en.de[.gz]  train.de-en.en[.gz]     one file a side
+    train.de-en.de[.gz]  train.de-en.en[.gz]     one file per side
     train.de[.gz]        train.en[.gz]           parallel over all languages
     train.tsv[.gz]                               parallel over all, with a header of language codes
 
-and likewise valid and test; files of other names are left alone. de-en and en-de are one pair,
-called as train calls it; where train has it several times, that is read one after the other.
+and the same for valid and test; other files are ignored. de-en and en-de are the same pair, named
+as in train; if train has a pair several times, the texts are concatenated.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ NOTHING = {split: ("empty",) for split in SPLITS}
 
 @dataclass(frozen=True)
 class _Source:
-    """Text of one split that some languages have in common."""
+    """Text of one split that is parallel over some languages."""
 
     split: str
     languages: tuple[str, ...]
@@ -61,17 +61,17 @@ def describe(
 
     Args:
         folder: of text, see above.
-        centre: the language of every training pair of text that is parallel over all languages;
-            None: every pair of them is trained.
+        centre: the language in every training pair of text that is parallel over all languages;
+            None: all pairs are trained.
         segmentation: of the description.
         clean: also leave out rows that are unreadable, repeated or in another split.
 
     Returns:
-        The description, and the file behind each of its archives.
+        The description, and the file of each of its archives.
 
     Raises:
-        UserError: no folder, no training text of some language, one side without the other, two
-            test sets of a pair, or a language in the centre that the text lacks.
+        UserError: the folder is missing, a language has no training text, a side is missing, a
+            pair has two test sets, or the text lacks the centre language.
     """
     if not folder.is_dir():
         raise UserError(f"`--from` must be a folder of parallel text; {folder} is not one")
@@ -80,15 +80,13 @@ def describe(
         text = unsplit(sorted(folder.iterdir()))
         advice = f"; {unsplit_advice(text)}" if text else ""
         raise UserError(
-            f"`--from` must hold train.X-Y.X and train.X-Y.Y, or train.X for each language, or "
+            f"`--from` must have train.X-Y.X and train.X-Y.Y, or train.X for each language, or "
             f"train.tsv; {folder} does not{advice}"
         )
     languages = [*dict.fromkeys(language for source in sources for language in source.languages)]
     if centre is not None:
         if centre not in languages:
-            raise UserError(
-                f"`--centre` must be a language of the text, {', '.join(languages)}; it is {centre}"
-            )
+            raise UserError(f"`--centre` must be one of {', '.join(languages)}; it is {centre}")
         languages = [centre, *(language for language in languages if language != centre)]
     called: dict[frozenset[str], Sequence[str]] = {}
     sets = [entry for source in sources for entry in _sets(source, centre, languages, called)]
@@ -126,22 +124,22 @@ def describe(
 def _check(
     languages: Iterable[str], of: Mapping[str, Counter[str]], paths: Mapping[str, Path]
 ) -> None:
-    """Refuse what could not be prepared, or not as it looks."""
+    """Refuse text that cannot be prepared, or is ambiguous."""
     for split in ("valid", "test"):
         for pair, count in of[split].items():
             if count > 1:
                 raise UserError(
-                    f"`--from` must hold one {split} set of each pair; it has {count} of {pair}"
+                    f"`--from` must have one {split} set of each pair; it has {count} of {pair}"
                 )
     trained = {language for pair in of["train"] for language in pair.split("-")}
     lacking = [language for language in languages if language not in trained]
     if lacking:
         raise UserError(
-            f"`--from` must hold training text of each language; {', '.join(lacking)} has none"
+            f"`--from` must have training text of each language; {', '.join(lacking)} has none"
         )
     for file, path in paths.items():
         if not path.stat().st_size:
-            raise UserError(f"`--from` must hold text; {file} is empty")
+            raise UserError(f"`--from` must have text; {file} is empty")
 
 
 def _sources(folder: Path) -> Iterator[_Source]:
@@ -163,7 +161,7 @@ def _sources(folder: Path) -> Iterator[_Source]:
                 where = sides.setdefault((name.split, *name.pair), {})
             if name.language in where:
                 raise UserError(
-                    f"`--from` must hold a file once; it has {where[name.language]} and {file}"
+                    f"`--from` must have each file once; it has {where[name.language]} and {file}"
                 )
             where[name.language] = file
     refuse_unfit(unfit, "--from")
@@ -171,7 +169,7 @@ def _sources(folder: Path) -> Iterator[_Source]:
         for language in pair:
             if language not in files:
                 missing = f"{split}.{'-'.join(pair)}.{language}"
-                raise UserError(f"`--from` must hold both sides; {folder} has no {missing}")
+                raise UserError(f"`--from` must have both sides; {folder} has no {missing}")
         yield _Source(split, tuple(pair), files, "lines", pair=True)
     for split, files in parallel.items():
         yield _Source(split, tuple(files), files, "lines")
@@ -183,12 +181,12 @@ def _header(path: Path) -> tuple[str, ...]:
     for column in columns:
         if column and column not in languages and (code := fit_code(column)):
             raise UserError(
-                f"`{path}` must begin with a line of language codes of letters, digits and _; one "
-                f"is {column[:40]!r}, which would be {code[:40]}"
+                f"`{path}` must begin with a line of language codes of letters, digits and _; it "
+                f"has {column[:40]!r}, a valid code would be {code[:40]}"
             )
     if len(languages) < 2:
         raise UserError(
-            f"`{path}` must begin with a line of language codes with tabs between them; it begins "
+            f"`{path}` must begin with a line of language codes separated by tabs; it begins "
             f"with {columns[0][:40]!r}"
         )
     return languages
@@ -200,7 +198,7 @@ def _sets(
     order: Sequence[str],
     called: dict[frozenset[str], Sequence[str]],
 ) -> Iterator[dict[str, Any]]:
-    """One set for each pair; `called` says how pairs are called that have been there before."""
+    """One set for each pair; `called` has the names of pairs that occurred before."""
     for languages in _pairs(source, centre, order):
         pair = called.setdefault(frozenset(languages), languages)
         archives = [source.files[language] for language in pair]

@@ -1,11 +1,11 @@
-"""Rows of one split of one pair: read, drawn, cleaned, tokenized, and written as text.
+"""Rows of one split of one pair: read, sampled, cleaned, tokenized, and written as text.
 
-Below the data folder:
+In the data folder:
 
-    work/tokens/train.X-Y.X     what a text folder has, before any truecasing
-    work/held-out/test.X-Y.X    valid and test sentences as they were before tokenization
+    work/tokens/train.X-Y.X     the text of the text folder, before any truecasing
+    work/held-out/test.X-Y.X    valid and test sentences before tokenization
     work/chosen/X-Y.json        rows of train that are held out for other splits
-    work/splits/train.X-Y.json  the record of a split: how many rows each rule took (see `Steps`)
+    work/splits/train.X-Y.json  the record of a split: the rows that each rule removed (see `Steps`)
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from tdo_plugin.runtime.files import complete_file, write_text
 from tdo_plugin.runtime.jobs import map_in_order
 from tdo_plugin.runtime.steps import Step, described
 
-CHUNK = 10_000  # rows that a process tokenizes at once
+CHUNK = 10_000  # rows that a process tokenizes at a time
 TOKENS, TEXTS = "tokens", "held-out"
 
 Item = tuple[str, str, str, str]  # tokens of both sides, then their text
@@ -41,7 +41,7 @@ Any_ = TypeVar("Any_")
 
 @dataclass(frozen=True)
 class Making:
-    """What every split of a corpus needs.
+    """The context that every split of a corpus needs.
 
     Attributes:
         corpus: the description.
@@ -59,28 +59,28 @@ class Making:
 
     @property
     def work(self) -> Path:
-        """Where everything is that is not the data folder's own."""
+        """The folder for everything that is not part of the data folder itself."""
         return self.out / "work"
 
     def tokens(self, split: str, pair: Pair, language: str) -> Path:
-        """The text of one side, as it goes into the text folder."""
+        """The text of one side, as in the text folder."""
         return self.work / TOKENS / f"{split}.{'-'.join(pair)}.{language}"
 
     def held_out(self, split: str, pair: Pair, language: str) -> Path:
-        """The same before tokenization, of valid and test sets."""
+        """The same before tokenization, for valid and test sets."""
         return self.work / TEXTS / f"{split}.{'-'.join(pair)}.{language}"
 
 
 @dataclass(frozen=True)
 class Record:
-    """What became of the rows of a split.
+    """The outcome of cleaning a split.
 
     Attributes:
-        split: of which split.
-        pair: of which pair.
-        read: rows of the source.
-        taken: rows that each rule took, in order.
-        kept: what is left.
+        split: train, valid or test.
+        pair: of the rows.
+        read: number of rows in the source.
+        taken: number of rows that each rule removed, in order.
+        kept: number of remaining rows.
     """
 
     split: str
@@ -96,12 +96,12 @@ def split_step(making: Making, split: str, pair: Pair, held_out: HeldOut | None,
     Args:
         making: see `Making`.
         split: train, valid or test.
-        pair: as the description has it.
-        held_out: sentences that the rules keep out.
+        pair: as in the description.
+        held_out: sentences that the rules exclude.
         seen: a digest of these.
 
     Raises:
-        UserError: when it is done: a mistake in the source's text.
+        UserError: (when the step is run) the source's text has a mistake.
     """
     depends = {"key": _key(making, split, pair, seen)}
     make = partial(_make, making, split, pair, held_out)
@@ -140,7 +140,7 @@ def _key(making: Making, split: str, pair: Pair, seen: str) -> str:
 
 
 def _cleaned(making: Making, split: str, pair: Pair, counts: Counter[str]) -> Iterator[Item]:
-    """What is left of a split that the source has, or of the training rows."""
+    """The remaining rows of a split of the source; for train, without held-out rows."""
     chosen = _chosen(making, pair) if split == "train" else {}
     out = {number for numbers in chosen.values() for number in numbers}
     if out:
@@ -150,7 +150,7 @@ def _cleaned(making: Making, split: str, pair: Pair, counts: Counter[str]) -> It
 
 
 def _loose(rules: Iterable[Rule]) -> list[Rule]:
-    """The rules that look at a row alone, and not at other sets."""
+    """The rules that check single rows, and not other sets."""
     return [rule for rule in rules if rule.rule not in HELD_OUT]
 
 
@@ -162,14 +162,14 @@ def _read(
     counts: Counter[str],
     is_selected: Callable[[int], bool],
 ) -> Iterator[Item]:
-    """Rows of the source, drawn, cleaned by what a row shows alone, tokenized.
+    """Rows of the source, sampled, cleaned by rules on single rows, and tokenized.
 
-    `is_selected` says by its number, from 0, which of the rows that are clean to yield. Only those
+    `is_selected` gets the numbers of clean rows, from 0, and selects the rows to yield. Only these
     are tokenized, unless a rule is on tokens.
     """
     corpus = making.corpus
     cleaner = Cleaner(rules, pair, None, making.work)
-    counts["read"] = 0  # of no rows at all none may be asked for
+    counts["read"] = 0  # set even if there are no rows
     rows = _counted(_rows(making, split, pair), counts)
     if split == "train" and corpus.sample:
         total = sum(1 for _ in _rows(making, split, pair))
@@ -204,13 +204,13 @@ def _counted(rows: Iterable[Row], counts: Counter[str]) -> Iterator[Row]:
 def tokenized(
     rows: Iterable[Row], pair: Pair, form: TextForm, processes: int = 1
 ) -> Iterator[Item]:
-    """Each row's tokens in front of its text.
+    """Each row as its tokens followed by its text.
 
     Args:
         rows: of the pair.
         pair: their languages.
-        form: the text's.
-        processes: that do it at a time; none is begun where nothing is done to the text.
+        form: of the text.
+        processes: at a time; none is started if the text stays unchanged.
     """
     if not form.tokenizes:
         return ((*row, *row) for row in rows)
@@ -225,7 +225,7 @@ def _tokenized(form: TextForm, pair: Pair, chunk: Sequence[Row]) -> list[Item]:
 
 
 def in_chunks(items: Iterable[Any_]) -> Iterator[list[Any_]]:
-    """`CHUNK` items at a time."""
+    """Lists of `CHUNK` items."""
     waiting = iter(items)
     return iter(lambda: list(islice(waiting, CHUNK)), [])
 
@@ -238,7 +238,7 @@ def _filtered(
     scratch: Path,
     counts: Counter[str],
 ) -> Iterator[Item]:
-    """Items that rules on their text let pass."""
+    """Items that pass the rules on their text."""
     cleaner = Cleaner(rules, pair, held_out, scratch)
     yield from (item for item in items if cleaner.lets_pass((item[2], item[3])))
     counts.update(cleaner.counts)
@@ -275,13 +275,13 @@ def _chosen(making: Making, pair: Pair) -> dict[str, set[int]]:
 
 
 def _held(making: Making, split: str, pair: Pair, counts: Counter[str]) -> Iterator[Item]:
-    """Rows that are held out of the cleaned training rows for this split."""
+    """Cleaned training rows that are held out for this split."""
     rules = _loose(making.corpus.clean["train"])
     return _read(making, "train", pair, rules, counts, _chosen(making, pair)[split].__contains__)
 
 
 def _limited(items: Iterable[Item], limit: int | None, counts: Counter[str]) -> Iterator[Item]:
-    """The first ones; the others pass by all the same, so that what rules took is counted."""
+    """The first items; the rest are read too, so that the counts of rules are complete."""
     for number, item in enumerate(items):
         if limit is None or number < limit:
             yield item
@@ -290,7 +290,7 @@ def _limited(items: Iterable[Item], limit: int | None, counts: Counter[str]) -> 
 
 
 def _write(work: Path, split: str, pair: Pair, items: Iterable[Item]) -> int:
-    """Write both sides, of valid and test sets their text too; returns the number of rows."""
+    """Write both sides, for valid and test sets also their text; returns the number of rows."""
     folders = [TOKENS] if split == "train" else [TOKENS, TEXTS]
     paths = [
         work / folder / f"{split}.{'-'.join(pair)}.{language}"
@@ -310,7 +310,7 @@ def _write(work: Path, split: str, pair: Pair, items: Iterable[Item]) -> int:
 
 
 def remember(making: Making, split: str, pair: Pair, held_out: HeldOut) -> None:
-    """Add a valid or test set that was made to the sentences to keep out."""
+    """Add a finished valid or test set to the held-out sentences."""
     sides = [read_lines(making.held_out(split, pair, language)) for language in pair]
     for row in zip(*sides, strict=True):
         held_out.add_pair(pair, row)

@@ -1,7 +1,7 @@
-"""What a data folder was prepared of.
+"""Records the corpus that a data folder was prepared from.
 
-OUT/prepare.json    the corpus, how many rows each rule took of each pair; written last
-OUT/work/splits     is there in a folder of `tdo prepare` only, whole or not
+OUT/prepare.json    the corpus, and the rows that each rule removed from each pair; written last
+OUT/work/splits     exists only in folders of `tdo prepare`, complete or not
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ SPLITS = Path("work", "splits")
 
 
 def check_made(out: Path, key: str, fresh: bool) -> bool:
-    """Whether the folder is whole; if it is not, or is to be made anew, it is marked so.
+    """Whether the folder is complete; otherwise, or to make it anew, it is marked as incomplete.
 
     Args:
         out: the data folder.
@@ -31,7 +31,7 @@ def check_made(out: Path, key: str, fresh: bool) -> bool:
         fresh: make it anew.
 
     Raises:
-        UserError: it is whole, but was made of something else.
+        UserError: it is complete, but was made from something else.
     """
     if fresh:
         for name in (OUTCOME, MARK):
@@ -41,21 +41,21 @@ def check_made(out: Path, key: str, fresh: bool) -> bool:
     except (OSError, ValueError, KeyError):
         stored_key = None
     if stored_key is None and ((out / SPLITS).is_dir() or not (out / MARK).exists()):
-        for name in (OUTCOME, MARK):  # text was binarised, perhaps with other settings
+        for name in (OUTCOME, MARK):  # already binarised, perhaps with other settings
             (out / name).unlink(missing_ok=True)
         return False
     if stored_key != key:
         raise UserError(
-            f"`--out` must be a new folder, or `--fresh` given; {out} was made of another corpus "
+            f"`--out` must be a new folder, or `--fresh` set; {out} was made from another corpus "
             "or with other settings"
         )
     return True
 
 
 def corpus_made(out: Path) -> tuple[str, str]:
-    """Name and variant of the corpus that is whole in a folder; both empty where none is.
+    """Name and variant of the complete corpus in a folder; both empty if there is none.
 
-    A sample (`--rows`) is no whole corpus.
+    A sample (`--rows`) is not a complete corpus.
     """
     try:
         document = json.loads((out / OUTCOME).read_text(encoding="utf-8"))
@@ -67,7 +67,7 @@ def corpus_made(out: Path) -> tuple[str, str]:
 
 
 def write_outcome(out: Path, corpus: Corpus, key: str, records: Sequence[Record]) -> None:
-    """Say what was made, which marks the folder whole."""
+    """Record the corpus, which marks the folder complete."""
     document = {
         "key": key,
         "corpus": corpus.name,

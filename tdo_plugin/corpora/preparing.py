@@ -1,7 +1,7 @@
-"""From a description to the text folder that is segmented and binarised: every split of every pair.
+"""Makes the text folder of a description, with all splits of all pairs, and its data folder.
 
-OUT/work/raw/        texts of the archives
-OUT/work/tokens/     text before truecasing (see `pair_rows.py` for what is beside it)
+OUT/work/raw/        texts from the archives
+OUT/work/tokens/     text before truecasing (see `pair_rows.py` for related folders)
 OUT/work/text/       the text folder (see `texts.py`)
 """
 
@@ -35,13 +35,13 @@ Say = Callable[[str], None]
 def gather(
     corpus: Corpus, cache: Path, user_files: Mapping[str, Path], work: Path, say: Say
 ) -> tuple[dict[Member, tuple[Path, ...]], str]:
-    """Fetch the archives and unpack what is wanted of them.
+    """Download the archives and extract the required texts.
 
     Returns:
         The files of every text, and a digest of the archives.
 
     Raises:
-        UserError: an archive cannot be had, or lacks a text.
+        UserError: an archive is not available, or lacks a text.
     """
     files: dict[Member, tuple[Path, ...]] = {}
     digest = hashlib.sha256()
@@ -56,10 +56,10 @@ def gather(
 
 
 def make_splits(making: Making, workers: int, say: Say) -> list[Record]:
-    """Make test, valid and training text, in this order, since later ones keep earlier ones out.
+    """Make test, valid and training text, in this order, since later splits exclude earlier ones.
 
     Raises:
-        UserError: a mistake in the source's text; a split of which nothing is left.
+        UserError: the source's text has a mistake, or nothing is left of a split.
     """
     corpus = making.corpus
     pairs = {"train": corpus.train_pairs, "valid": corpus.valid_pairs, "test": corpus.test_pairs}
@@ -84,7 +84,7 @@ def make_splits(making: Making, workers: int, say: Say) -> list[Record]:
 def _make_split(
     split: str, pair_steps: Sequence[tuple[Pair, Step]], steps: Steps, say: Say
 ) -> list[Record]:
-    """Do the steps of all pairs, several at a time."""
+    """Run the steps of all pairs, several at a time."""
     pairs = {step.name: pair for pair, step in pair_steps}
 
     def record(step: Step) -> Record:
@@ -101,7 +101,7 @@ def _make_split(
 
 
 def _looks(corpus: Corpus, split: str) -> bool:
-    """Whether rows of a split are held against those of others."""
+    """Whether rows of a split are compared with other splits."""
     return any(rule.rule in HELD_OUT for rule in corpus.clean[split])
 
 
@@ -114,7 +114,7 @@ def _digest_of(making: Making, records: Iterable[Record]) -> str:
 
 
 def line_of(record: Record) -> str:
-    """A record in a line: how many rows were read, what each rule took, what is left."""
+    """A record as a line: rows read, rows removed by each rule, rows left."""
     taken = ", ".join(f"{count:,} {reason}" for reason, count in record.taken.items() if count)
     name = f"{record.split} {'-'.join(record.pair)}"
     return f"{name}: {record.read:,} rows, {record.kept:,} kept" + (f" ({taken})" if taken else "")
@@ -133,7 +133,7 @@ def binarise(
     """Segment and binarise the text folder, as `tdo preprocess` does.
 
     Raises:
-        UserError: the text cannot be used, see `preprocess`.
+        UserError: the text is unusable, see `preprocess`.
     """
     form = corpus.form
     settings = PreprocessSettings(
@@ -147,7 +147,7 @@ def binarise(
 
 
 def load_tokenizers(corpus: Corpus) -> None:
-    """Load what tokenization takes, so that processes begun from now on share it.
+    """Load the packages for tokenization, so that processes started later inherit them.
 
     Raises:
         UserError: a package is not installed.
@@ -168,28 +168,28 @@ def prepare(
     shard_sentences: int = 0,
     model_of: Path | None = None,
 ) -> None:
-    """Make a data folder of a corpus; what an earlier run finished is not done again.
+    """Make a data folder of a corpus, reusing what an earlier run has finished.
 
     Args:
         corpus: the description.
         cache: where archives are kept.
-        user_files: files of the user's by the name of the archive.
+        user_files: files of the user by the name of the archive.
         out: the data folder.
         workers: processes.
-        fresh: begin anew, but for the archives.
-        say: gets a line for everything that is done.
-        shard_sentences: most sentences of a pair in a shard; 0: no shards.
-        model_of: a folder whose segmentation and dictionary are taken instead of new ones.
+        fresh: ignore earlier results, except archives.
+        say: gets progress lines.
+        shard_sentences: maximum number of sentences of a pair in a shard; 0: no shards.
+        model_of: a folder whose segmentation and dictionary are used instead of new ones.
 
     Raises:
-        UserError: a folder made with other settings, another run in it, or whatever is wrong with
-            the source.
+        UserError: the folder was made with other settings or is in use, or the source has a
+            problem.
     """
     taken = [taken_model(model_of)] if model_of else []
     key = hashlib.sha256(described((corpus, shard_sentences, *taken)).encode()).hexdigest()
     with alone(out):
         if check_made(out, key, fresh):
-            say(f"{out} is whole already")
+            say(f"{out} is already complete")
             return
         work = out / "work"
         if fresh:

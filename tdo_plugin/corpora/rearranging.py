@@ -1,4 +1,4 @@
-"""A user's folder of text as the preparation wants it: renamed or split, in a folder beside it."""
+"""Rearranges a user's text folder for preparation: renamed or split, in another folder."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ Say = Callable[[str], None]
 
 
 def add_rearranging(group: argparse._ActionsContainer) -> None:
-    """Declare the options that `rearranged` gets."""
+    """Declare the options for `rearranged`."""
     group.add_argument(
         "--rename",
         action="store_true",
-        help="take files whose codes fairseq cannot take under such as it can, train.en-pt-BR.en "
-        "as train.en-pt_BR.en; the files stay as they are",
+        help="use files with language codes that fairseq cannot parse under a valid name, such as "
+        "train.en-pt-BR.en as train.en-pt_BR.en; the files themselves are not renamed",
     )
     for split, what in (("valid", "validation"), ("test", "test")):
         group.add_argument(
@@ -27,8 +27,8 @@ def add_rearranging(group: argparse._ActionsContainer) -> None:
             type=int,
             default=0,
             metavar="N",
-            help=f"of text that is not split, corpus.X and corpus.Y or NAME.X-Y.X and NAME.X-Y.Y, "
-            f"draw N sentence pairs of each pair for {what} and train on the others",
+            help=f"split unsplit text, corpus.X and corpus.Y or NAME.X-Y.X and NAME.X-Y.Y: draw N "
+            f"sentence pairs of each language pair for {what} and train on the others",
         )
 
 
@@ -40,20 +40,20 @@ def rearranged(
     say: Say,
     pairs: bool = False,
 ) -> Path:
-    """The folder itself, or another one with its text as the options ask for it.
+    """The folder itself, or another with its text rearranged as the options require.
 
     Args:
-        folder: the user's; nothing in it is changed.
+        folder: the user's; not changed.
         args: the options of `add_rearranging`.
-        option: what named the folder, for messages.
+        option: that sets the folder, for messages.
         scratch: an empty folder.
-        say: gets a line for each file that has another name, and each corpus that is split.
-        pairs: whether only text of pairs is taken, and not such as is parallel over more languages.
+        say: gets a line for each renamed file and each corpus that is split.
+        pairs: whether only text of pairs is accepted, and not text in more languages.
 
     Raises:
-        UserError: the folder cannot be taken so.
+        UserError: the folder cannot be rearranged so.
     """
-    # its readers import numpy, which the help of commands does without
+    # these modules import numpy, which commands do not need for --help
     from tdo_plugin.corpora.splitting import HeldOutSizes, split_folder
 
     sizes = HeldOutSizes(args.split_valid, args.split_test)
@@ -62,7 +62,7 @@ def rearranged(
         return folder
     if not folder.is_dir():
         raise UserError(f"`{option}` must be a folder of text files; {folder} is not one")
-    # what is made of the text is called as its folder is
+    # results made from the text are named after its folder
     out = scratch / folder.resolve().name
     out.mkdir(parents=True)
     if sizes:
@@ -77,7 +77,7 @@ def _rename(folder: Path, out: Path, option: str, say: Say) -> None:
     for name, path in files.items():
         (out / name).symlink_to(path.resolve())
         if name != path.name:
-            say(f"{path.name} is taken as {name}")
+            say(f"{path.name} is used as {name}")
     if (folder / PLAIN).is_dir():
         (out / PLAIN).mkdir()
         _rename(folder / PLAIN, out / PLAIN, option, say)

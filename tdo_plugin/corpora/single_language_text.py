@@ -1,9 +1,9 @@
-"""Text of one language, cleaned and in the form that a data folder's model knows.
+"""Monolingual text, cleaned and in the form that a data folder's model expects.
 
-Below the folder that it is for:
+In the folder that it is made for:
 
-    work/text/en               the lines that are left, in order
-    work/texts/text.en.json    the record: how many lines each reason took (see `Steps`)
+    work/text/en               the remaining lines, in order
+    work/texts/text.en.json    the record: lines removed by each rule (see `Steps`)
 """
 
 from __future__ import annotations
@@ -31,27 +31,27 @@ from tdo_plugin.runtime.files import complete_file, sha256
 from tdo_plugin.runtime.jobs import map_in_order
 from tdo_plugin.runtime.steps import Facts, Step, Steps
 
-RULES = ("empty", "unreadable", "duplicates")  # those of one's own training text
+RULES = ("empty", "unreadable", "duplicates")  # the same as for a user's training text
 HELD_OUT = "held-out"
 
 
 @dataclass(frozen=True)
 class MonolingualTexts:
-    """Texts beside a data folder, each of one of its languages.
+    """Monolingual texts in languages of a data folder.
 
     Attributes:
-        data: the folder.
-        files: of each language, read one after the other; plain or gzip.
+        data: the data folder.
+        files: of each language, to be concatenated; plain or gzip.
     """
 
     data: DataFolder
     files: Mapping[str, Sequence[Path]]
 
     def check(self) -> None:
-        """Find out what is wrong before anything is read.
+        """Check the arguments before anything is read.
 
         Raises:
-            UserError: a language that the data folder lacks, or a missing file.
+            UserError: the data folder lacks a language, or a file is missing.
         """
         for language, paths in self.files.items():
             if language not in self.data.languages:
@@ -61,11 +61,11 @@ class MonolingualTexts:
                 )
             for path in paths:
                 if not path.is_file():
-                    raise UserError(f"`--text` must name text files; {path} is none")
+                    raise UserError(f"`--text` must be text files; {path} is not a file")
 
     @cached_property
     def settings(self) -> dict[str, Any]:
-        """All that what is made of them depends on."""
+        """Everything that the result depends on."""
         return {
             "model": taken_model(self.data.root, "DATA"),
             "form": read_text_form(self.data.root).stored(),
@@ -75,20 +75,20 @@ class MonolingualTexts:
         }
 
     def write(self, out: Path, workers: int) -> dict[str, Facts]:
-        """Write the lines that are left of each language, unless an earlier run has.
+        """Write the remaining lines of each language, unless an earlier run has.
 
-        Left out are lines that are empty, unreadable, repeated, or in a validation or test set of
-        the data folder.
+        Lines are left out if they are empty, unreadable, repeated, or in a validation or test set
+        of the data folder.
 
         Args:
-            out: the folder that they are for.
+            out: the folder to write to.
             workers: processes at a time.
 
         Returns:
-            Of each language how many lines were `read`, `kept` and `taken` by each reason.
+            For each language the number of lines `read`, `kept` and `taken` by each rule.
 
         Raises:
-            UserError: a file that is no UTF-8 text or not whole, or nothing left of a language.
+            UserError: a file is not UTF-8 or incomplete, or nothing is left of a language.
         """
         form = read_text_form(self.data.root)
         settings = self.settings
@@ -116,19 +116,19 @@ class MonolingualTexts:
 
 
 def place(out: Path, language: str) -> Path:
-    """Where the lines of a language are written below a folder."""
+    """The file for the lines of a language in a folder."""
     return out / "work" / "text" / language
 
 
 def line_of(name: str, facts: Facts) -> str:
-    """In a line, how many were read, what each reason took, what is left."""
+    """A summary line: lines read, removed by each rule, and left."""
     taken = ", ".join(f"{count:,} {reason}" for reason, count in facts["taken"].items() if count)
     read = f"{name}: {facts['read']:,} lines, {facts['kept']:,} kept"
     return read + (f" ({taken})" if taken else "")
 
 
 def _held_out_files(data: DataFolder, language: str) -> list[Path]:
-    """Validation and test text of a language, in pieces."""
+    """Segmented validation and test text of a language."""
     pieces = data.root / "pieces"
     matches = (pieces.glob(f"{split}.*{language}") for split in ("valid", "test"))
     return [path for path in sorted(chain(*matches)) if path.suffix == f".{language}"]
@@ -179,5 +179,5 @@ def _prepared(form: TextForm, language: str, data: Path, lines: Sequence[str]) -
 
 
 def _alike(text: str) -> str:
-    """Text as it is compared: a model may see it normalized so."""
+    """Text for comparison: the segmentation model may normalize it in this way."""
     return unicodedata.normalize("NFKC", text)

@@ -1,11 +1,10 @@
-"""Text that nobody has split yet, dealt out to training, validation and test.
+"""Splits text into training, validation and test sets.
 
-Which set a sentence pair belongs to follows from a hash of its text alone, but for case and spaces:
-the pairs with the least hashes are the test set, those with the greatest the validation set. So
-the order of the text and the names of its files do not matter, and a pair that comes several times,
-in one corpus or in several, falls into one set (once in validation or test). Where text is added
-later, no pair goes from training into a held-out set or from one of these into the other; a
-new pair that is drawn sends one that was held out back to training.
+The set of a sentence pair depends on a hash of its text alone, ignoring case and spaces: the pairs
+with the smallest hashes are the test set, those with the largest the validation set. So the order
+of the text and the names of its files do not matter, and a repeated pair, in one corpus or several,
+is in one set only (once in validation or test). If text is added later, no pair moves from training
+to a held-out set or between held-out sets; a new held-out pair moves an earlier one to training.
 """
 
 from __future__ import annotations
@@ -39,7 +38,7 @@ Files = Mapping[str, Path]  # the files of a corpus by language
 
 @dataclass(frozen=True)
 class HeldOutSizes:
-    """How many sentence pairs of each pair of languages go to validation and test."""
+    """The number of sentence pairs of each language pair for validation and test."""
 
     valid: int = 0
     test: int = 0
@@ -48,7 +47,7 @@ class HeldOutSizes:
         return bool(self.valid or self.test)
 
     def check(self) -> None:
-        """Raise UserError for sizes that make no sense."""
+        """Raise UserError if a size is negative."""
         for split in ("valid", "test"):
             size = getattr(self, split)
             if size < 0:
@@ -57,7 +56,7 @@ class HeldOutSizes:
 
 @dataclass
 class _Least:
-    """The least of many numbers, each once; a heap of their negatives has the greatest on top."""
+    """The smallest distinct numbers of many; a heap of their negatives has the largest on top."""
 
     most: int
     numbers: set[int] = field(default_factory=set)
@@ -76,22 +75,22 @@ class _Least:
 def split_folder(
     folder: Path, out: Path, sizes: HeldOutSizes, option: str, say: Say, pairs: bool = False
 ) -> None:
-    """Deal the corpora of a folder out to train, valid and test files of `out`.
+    """Split the corpora of a folder into train, valid and test files of `out`.
 
     A corpus of two languages becomes `train.de-en.de` and so on, one of more `train.de` and so on;
-    corpora of the same languages are taken together.
+    corpora of the same languages are concatenated.
 
     Args:
         folder: with `corpus.en` and `corpus.de`, or `Europarl.de-en.en` and `Europarl.de-en.de`,
             plain or gzip.
         out: an empty folder.
         sizes: of the held-out sets.
-        option: what named the folder, for messages.
-        say: gets a line for each group of languages, and one on text that has no translation.
-        pairs: whether only corpora of two languages are taken.
+        option: that sets the folder, for messages.
+        say: gets a line for each group of languages, and one on text without a translation.
+        pairs: whether only corpora of two languages are accepted.
 
     Raises:
-        UserError: there is no such corpus, or text that is split already; two files are of one
+        UserError: there is no such corpus, or text that is already split; two files are of one
             language; sides differ in length; the text has too few pairs.
     """
     sizes.check()
@@ -101,7 +100,7 @@ def split_folder(
     refuse_clashes(files, option)
     if already_split := [path.name for path in files if is_split_file(path.name)]:
         raise UserError(
-            f"`--split-valid` and `--split-test` must come with text that is not split; {folder} "
+            f"`--split-valid` and `--split-test` must be used with unsplit text; {folder} "
             f"has {already_split[0]}"
         )
     groups: dict[tuple[str, ...], list[Files]] = {}
@@ -110,22 +109,22 @@ def split_folder(
         groups.setdefault(tuple(sorted(languages)), []).append(sides)
     if not groups:
         raise UserError(
-            f"`{option}` must hold text to split, corpus.X and corpus.Y or NAME.X-Y.X and "
+            f"`{option}` must have text to split, corpus.X and corpus.Y or NAME.X-Y.X and "
             f"NAME.X-Y.Y; {folder} does not"
         )
     if pairs and (several := beyond_pairs(corpora)):
         raise UserError(
-            f"`{option}` must hold text of pairs; {folder} has text of {','.join(several)}, which "
-            "tdo prepare --from splits"
+            f"`{option}` must have text of pairs; {folder} has text of {','.join(several)}, which "
+            "tdo prepare --from can split"
         )
     if sum(len(languages) > 2 for languages in groups) > 1:
         raise UserError(
-            f"`{option}` must hold corpora of one set of languages where they are of more than "
-            f"two; it has {' and '.join(','.join(codes) for codes in groups if len(codes) > 2)}"
+            f"`{option}` must have corpora of only one set of more than two languages; it has "
+            f"{' and '.join(','.join(codes) for codes in groups if len(codes) > 2)}"
         )
     used = {path for sides in corpora.values() for path in sides.values()}
     if alone := [path.name for path in files if corpus_name(path.name) and path not in used]:
-        say(f"not used, for want of another language's file: {enumerated(alone)}")
+        say(f"not used, since another language's file is missing: {enumerated(alone)}")
     for languages, group in groups.items():
         _split(languages, group, out, sizes, say)
 
@@ -135,7 +134,7 @@ def _split(
 ) -> None:
     low, high = _Least(sizes.test), _Least(sizes.valid)
     for row in _rows(languages, corpora):
-        if all(text.strip() for text in row):  # a test set cannot leave anything out
+        if all(text.strip() for text in row):  # a test set cannot have empty lines
             number = _number(row)
             low.add(number)
             high.add(-number)
@@ -177,7 +176,7 @@ def _split(
 
 
 def _names(languages: tuple[str, ...], sizes: HeldOutSizes) -> dict[str, list[str]]:
-    """The files of each split that there is."""
+    """The files of each split."""
     middle = f".{'-'.join(languages)}" if len(languages) == 2 else ""
     included = {"train": True, "valid": sizes.valid, "test": sizes.test}
     return {
@@ -188,7 +187,7 @@ def _names(languages: tuple[str, ...], sizes: HeldOutSizes) -> dict[str, list[st
 
 
 def _rows(languages: tuple[str, ...], corpora: Sequence[Files]) -> Iterator[Row]:
-    """The rows of all corpora; raises UserError where files of one differ in length."""
+    """The rows of all corpora; raises UserError if files of one differ in length."""
     for files in corpora:
         sides = [read_lines(files[language], "utf-8") for language in languages]
         for number, row in enumerate(zip_longest(*sides)):
@@ -202,6 +201,6 @@ def _rows(languages: tuple[str, ...], corpora: Sequence[Files]) -> Iterator[Row]
 
 
 def _number(row: Row) -> int:
-    """64 bits of a hash of the row but for case and spaces."""
+    """64 bits of a hash of the row, ignoring case and spaces."""
     text = "\n".join(" ".join(text.split()).casefold() for text in row)
     return int.from_bytes(blake2b(text.encode(), digest_size=8).digest(), "big")

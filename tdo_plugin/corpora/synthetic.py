@@ -1,4 +1,4 @@
-"""Sentence pairs with a synthetic source: what is left of translations, as training data."""
+"""Sentence pairs with synthetic sources: filters translations for use as training data."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ class Translated:
     """A text and its translations.
 
     Attributes:
-        pair: the synthetic source's language and the text's.
+        pair: languages of the synthetic source and of the text.
         text: the true target, in the model's form.
-        parts: its translations, one after the other, line for line.
-        key: of all that these depend on.
+        parts: files of its translations, to be concatenated, line for line.
+        key: digest of everything that these depend on.
     """
 
     pair: tuple[str, str]
@@ -45,7 +45,7 @@ class Translated:
 
     @property
     def name(self) -> str:
-        """`de-en`, as the direction that is trained on it."""
+        """`de-en`, the direction that is trained on it."""
         return "-".join(self.pair)
 
 
@@ -62,16 +62,15 @@ def make_synthetic(
 
     Args:
         folder: to write to.
-        model_of: the data folder whose model and dictionary it gets.
-        texts: what was translated.
-        max_ratio: pairs are left out whose longer side has more pieces than so many times the
-            shorter one's.
+        model_of: the data folder that provides model and dictionary.
+        texts: with their translations.
+        max_ratio: maximum ratio of the numbers of pieces of the longer and the shorter side.
         max_pieces: pairs with a longer side are left out.
         workers: processes at a time.
         say: gets a line for each direction.
 
     Returns:
-        What `FurtherFolder.finish` is to write.
+        The outcome for `FurtherFolder.finish`.
 
     Raises:
         UserError: nothing is left of a direction.
@@ -137,7 +136,7 @@ def _write(translated: Translated, model_of: Path, max_ratio: float, folder: Pat
 def judged(
     translated: Translated, model: SentencePieceProcessor, max_ratio: float
 ) -> Iterator[tuple[str, str, str | None]]:
-    """Each synthetic source with its text, and why it is left out, if it is."""
+    """Each synthetic source with its text, and the reason to leave it out, or None."""
     translations = chain.from_iterable(map(read_lines, translated.parts))
     for chunk in in_chunks(zip(translations, read_lines(translated.text), strict=True)):
         sides = [list(side) for side in zip(*chunk, strict=True)]

@@ -1,8 +1,8 @@
-"""The text folder of all splits, and text of one language alone.
+"""Makes the text folder of all splits, and monolingual text.
 
 work/text/               links to the text of each split and to plain/, see `data/textfolder.py`
-work/cased/train.X-Y.X   what the tokens become in a truecased corpus, learned from train
-truecase.X  mono/mono.X  parts of the data folder: truecasing models, text of one language
+work/cased/train.X-Y.X   the truecased tokens, with a truecaser learned from train
+truecase.X  mono/mono.X  parts of the data folder: truecasing models, monolingual text
 """
 
 from __future__ import annotations
@@ -31,15 +31,15 @@ CASED = Path("work", "cased")
 def write_texts(
     making: Making, records: Sequence[Record], workers: int, say: Callable[[str], None]
 ) -> Path:
-    """Write the text folder, and what else the data folder has of text.
+    """Write the text folder, and the data folder's other text.
 
-    What an earlier run made of the same text is kept, what it made of another goes.
+    Results of an earlier run are kept if they are from the same text, and removed otherwise.
 
     Args:
         making: see `Making`.
         records: of all splits.
         workers: processes at a time.
-        say: gets a line for each text of one language.
+        say: gets a line for each monolingual text.
 
     Returns:
         The text folder.
@@ -62,7 +62,7 @@ def write_texts(
             kept_steps = [*alone, *models, *cased]
         for name, facts in steps.run(alone).items():
             _, language = name.split(".")
-            say(f"{language} alone: {facts['read']:,} lines, {facts['kept']:,} kept")
+            say(f"monolingual {language}: {facts['read']:,} lines, {facts['kept']:,} kept")
         steps.forget(*(step.name for step in kept_steps))
         recorded_files = steps.files()
     for pattern in ("truecase.*", "mono/*", f"{CASED}/*"):
@@ -90,7 +90,7 @@ def _link_all(making: Making, sides: dict[Path, tuple[Record, str]], truecased: 
 def _link(path: Path, target: Path) -> None:
     try:
         os.link(path, target)
-    except OSError:  # a file system without links between folders
+    except OSError:  # the file system has no links between these folders
         with replaced(target) as unfinished:
             shutil.copyfile(path, unfinished)
 
@@ -141,7 +141,7 @@ def _monolingual_step(making: Making, monolingual: Monolingual) -> Step:
 
 
 def _draw_lines(files: Sequence[Path], monolingual: Monolingual, folder: Path) -> Facts:
-    """Lines drawn at random, in their order."""
+    """Lines drawn at random, in order."""
 
     def lines() -> Iterator[str]:
         return (

@@ -1,1 +1,1 @@
-"""Corpora: describe, generate, segment and binarise them."""
+"""Data: generates, segments and binarises text."""

@@ -1,11 +1,11 @@
-"""Folders of further training data, beside a data folder whose model and dictionary they share.
+"""Folders of auxiliary training data, which share the model and dictionary of a data folder.
 
 train.en-en.en.{bin,idx}               text of one language, or
 train.de-en.{de,en}.{bin,idx}          sentence pairs
 spm.model, spm.vocab, dict.txt         the data folder's
-pieces/, work/                         text in pieces; records of the steps that made it
-monolingual.json, back-translated.json how it was made, and digests of what is read of it; written
-                                       last, so it marks a whole folder
+pieces/, work/                         segmented text; records of the steps that made it
+monolingual.json, back-translated.json settings, and digests of the files that training reads;
+                                       written last, so it marks a complete folder
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ Settings = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Kind:
-    """What a folder holds.
+    """The kind of data in a folder.
 
     Attributes:
-        name: of its mark, without `.json`.
+        name: of its marker file, without `.json`.
         command: that makes it.
-        option: of a training that takes it.
+        option: of trainings that use it.
     """
 
     name: str
@@ -53,41 +53,41 @@ BACK_TRANSLATED = Kind("back-translated", "tdo backtranslate", "--back-translate
 
 @dataclass(frozen=True)
 class FurtherFolder:
-    """A folder of one kind, whole or in the making."""
+    """A folder of one kind, complete or unfinished."""
 
     root: Path
     kind: Kind
 
     @property
     def mark(self) -> Path:
-        """What is there when the folder is whole."""
+        """The file that exists when the folder is complete."""
         return self.root / f"{self.kind.name}.json"
 
     @property
     def begun(self) -> Path:
-        """What is there from the beginning."""
+        """The file that exists from the start."""
         return self.root / "work" / f"{self.kind.name}.begun"
 
     def is_whole(self, settings: Settings, fresh: bool) -> bool:
-        """Whether there is nothing to do; if there is, the folder is marked as begun.
+        """Whether the folder is complete; otherwise it is marked as begun.
 
-        What an earlier run left in the making is taken up, unless `fresh`.
+        What an unfinished run left is reused, unless `fresh`.
 
         Raises:
-            UserError: it is whole, but was made with other settings, or is no such folder.
+            UserError: it is complete but was made with other settings, or it is another folder.
         """
         if not fresh and (stored := _read(self.mark)) is not None:
             if stored["settings"] == settings:
                 return True
             raise UserError(
-                f"`--out` must be a new folder, or `--fresh` given; {self.root} was made of other "
+                f"`--out` must be a new folder, or `--fresh` set; {self.root} was made from other "
                 "text or with other settings"
             )
         contents = [path for path in self.root.glob("*") if not path.name.startswith(".")]
         if contents and not (self.begun.is_file() or self.mark.is_file()):
             raise UserError(
                 f"`--out` must be a new folder, or one of {self.kind.command}; {self.root} has "
-                "something else"
+                "other content"
             )
         if fresh:
             shutil.rmtree(self.begun.parent, ignore_errors=True)
@@ -97,11 +97,11 @@ class FurtherFolder:
         return False
 
     def finish(self, settings: Settings, outcome: Mapping[str, Any]) -> None:
-        """Mark the folder whole.
+        """Mark the folder complete.
 
         Args:
             settings: that it was made with.
-            outcome: what came of it, `sets` among it: rows by name (`de-en`).
+            outcome: results to record, including `sets`: rows by name (`de-en`).
         """
         names = [path.name for path in self.root.iterdir() if path.is_file()]
         content: dict[str, Any] = {"settings": settings, **outcome}
@@ -111,11 +111,11 @@ class FurtherFolder:
 
 
 def read_further(root: Path, kind: Kind) -> dict[str, int]:
-    """Training rows of a whole folder by pair (`de-en`; `en-en` for text of one language).
+    """Training rows of a complete folder by pair (`de-en`; `en-en` for text of one language).
 
     Raises:
-        UserError: it is none.
-        DamagedData: what says so is not as it was written.
+        UserError: it is not complete.
+        DamagedData: its marker file has changed.
     """
     digests(str(FurtherFolder(root, kind).mark))
     stored = _read(FurtherFolder(root, kind).mark)
@@ -131,22 +131,22 @@ def read_further(root: Path, kind: Kind) -> dict[str, int]:
 def make_further(
     folder: FurtherFolder, model_of: Path, sets: Sequence[TextSet], max_pieces: int, workers: int
 ) -> dict[str, Dropped]:
-    """Cut the text of a folder into pieces and binarise it.
+    """Segment the text of a folder and binarise it.
 
     Args:
-        folder: to write to; what an earlier run made of other text is removed.
-        model_of: the data folder whose model and dictionary it gets.
-        sets: the text, in the form that the model knows.
+        folder: to write to; results of an earlier run on other text are removed.
+        model_of: the data folder that provides model and dictionary.
+        sets: the text, in the form that the model expects.
         max_pieces: rows with a longer side are left out.
         workers: processes at a time.
 
     Returns:
-        What was left out of each set, by its name.
+        The numbers of rows left out of each set, by its name.
 
     Raises:
         UserError: nothing is left of a set.
     """
-    binarization.load()  # processes that begin from now on share what it takes
+    binarization.load()  # so that later processes inherit fairseq
     with Steps(folder.root, workers) as steps:
         taken = taken_model_step(model_of)
         steps.run([taken])

@@ -1,4 +1,4 @@
-"""The stock `fairseq-preprocess`: its command for every pair, and one set of a pair binarised."""
+"""The stock `fairseq-preprocess`: its command for each pair, and a fast version for one set."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 
 
 def sets_of(folder: TextFolder, valids: Collection[Pair]) -> dict[Pair, dict[str, str]]:
-    """Every pair that has a set: by split, what the names of its files begin with.
+    """For every pair with a set: by split, the prefix of its files.
 
-    Validation sets are those of `valids`. fairseq reads a pair both ways, so each stands once, but
-    for one whose directions have test sets of their own.
+    Validation sets are those of `valids`. fairseq reads a pair in both directions, so each pair
+    occurs once, except pairs whose directions have different test sets.
     """
     tests = dict(folder.test_pairs())
     result: dict[Pair, dict[str, str]] = {}
@@ -46,8 +46,8 @@ def commands(
 ) -> list[list[str]]:
     """The `fairseq-preprocess` command of every pair, without the program's name.
 
-    Both dictionaries are given and `--joined-dictionary` is not: with it fairseq refuses a folder
-    that has dictionaries already.
+    Sets both dictionaries rather than `--joined-dictionary`, with which fairseq refuses a folder
+    that already has dictionaries.
     """
     result = []
     for pair, prefixes in sets_of(folder, valids).items():
@@ -69,13 +69,13 @@ def _command(
 
 
 def load() -> None:
-    """Import fairseq now, so that processes begun afterwards need not.
+    """Import fairseq now, so that processes started later need not.
 
     Raises:
-        UserError: fairseq is missing.
+        UserError: fairseq is not installed.
     """
     try:
-        with without_log_lines():  # it advises packages that have no part in this
+        with without_log_lines():  # it recommends packages that are not needed here
             from fairseq_cli import preprocess  # noqa: F401
     except ImportError as error:
         raise UserError(f"`fairseq` must be installed (tdo setup); it is not ({error})") from None
@@ -86,13 +86,13 @@ def binarise(split: str, pair: Pair, prefix: Path, dictionary: Path, out: Path) 
 
     Args:
         split: train, valid or test.
-        pair: its languages; twice the same is text of that language alone.
-        prefix: the text in pieces, without the languages behind.
+        pair: its languages; equal for monolingual text.
+        prefix: path of the segmented text, without the language suffixes.
         dictionary: of both languages.
         out: the folder for its files and the dictionaries.
 
     Raises:
-        UserError: fairseq refuses.
+        UserError: fairseq reports an error.
     """
     from fairseq import options
     from fairseq_cli import preprocess
@@ -114,10 +114,10 @@ def binarise(split: str, pair: Pair, prefix: Path, dictionary: Path, out: Path) 
 
 @contextmanager
 def _quickly() -> Iterator[None]:
-    """Make fairseq's `main` several times as fast, in one process.
+    """Make fairseq's `main` several times faster, in one process.
 
-    It spends its time on asking after every line where in the text it is, to stop at the end of its
-    share, and on filling tensors number by number. Here its share is the whole text.
+    It spends its time on checking its position in the text after every line, to stop at the end of
+    its share, and on filling tensors element by element. Here its share is the whole text.
     """
     from fairseq import binarizer
     from fairseq.data import Dictionary
@@ -139,7 +139,7 @@ def _whole_text(path: str, start: int, end: int) -> Iterator[TextIO]:
 def _encode_line(
     dictionary: Dictionary, line: str, consumer: Callable[[str, int], object], **options: Any
 ) -> Tensor:
-    """Numbers of a line's pieces and of the end, (pieces + 1,); `consumer` gets unknown pieces."""
+    """Ids of a line's pieces and the end symbol, (pieces + 1,); `consumer` gets unknown pieces."""
     import numpy as np
     from torch import from_numpy
 
@@ -149,4 +149,4 @@ def _encode_line(
         for word, number in zip(words, numbers, strict=True):
             consumer(word, number)
     numbers.append(dictionary.eos_index)
-    return from_numpy(np.array(numbers, np.int32))  # in a third of the time that a list takes torch
+    return from_numpy(np.array(numbers, np.int32))  # a third of the time of a tensor from a list

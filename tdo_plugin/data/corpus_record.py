@@ -1,4 +1,4 @@
-"""`corpus.json`, which tells what the embedded corpus of a folder was written with."""
+"""`corpus.json`: the settings that the embedded corpus in a folder was written with."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ RECORD = "corpus.json"
 
 @dataclass(frozen=True)
 class Part:
-    """What one command wrote, see `CorpusSettings`.
+    """The settings of one command, see `CorpusSettings`.
 
-    `train_pairs_per_language` is a number, or one for each pair.
+    `train_pairs_per_language` is one number, or a number for each pair.
     """
 
     version: int
@@ -33,17 +33,17 @@ class Part:
 
 @dataclass(frozen=True)
 class Record(Part):
-    """What the first command wrote, and what others added in turn."""
+    """The settings of the first command, and of later ones that added to the corpus."""
 
     added: tuple[Part, ...] = ()
 
     @property
     def parts(self) -> tuple[Part, ...]:
-        """What each command wrote."""
+        """The settings of each command."""
         return (self, *self.added)
 
     def text(self) -> str:
-        """The file; without `added` where there is nothing."""
+        """The file's content; without `added` if nothing was added."""
         content = {name: value for name, value in asdict(self).items() if value != ()}
         return json.dumps(content, indent=2) + "\n"
 
@@ -52,13 +52,13 @@ def read_record(folder: Path) -> Record:
     """The record of a folder of `tdo corpus`.
 
     Raises:
-        UserError: there is none, or it cannot be read.
+        UserError: it is missing or unreadable.
     """
     path = folder / RECORD
     if not path.is_file():
-        raise UserError(f"`--out` must be a folder of tdo corpus, with --add; {folder} is none")
+        raise UserError(f"`--out` must be a folder of tdo corpus, with --add; {folder} is not one")
     try:
         record: Record = typed(read_json(path), Record, "it")
     except ValueError as error:
-        raise UserError(f"`{path}` must be of tdo corpus; {error}") from None
+        raise UserError(f"`{path}` must be a record of tdo corpus; {error}") from None
     return record

@@ -1,4 +1,4 @@
-"""What the embedded corpus is to have: languages, pairs and sizes."""
+"""Settings of the embedded corpus: languages, pairs and sizes."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ from tdo_plugin.data.grammar import LANGUAGES, count_meanings
 from tdo_plugin.errors import UserError
 
 SHARES = {"test": 32, "valid": 32, "train": 192}
-"""Of 256 meanings, how many belong to each split on average."""
+"""The average number out of 256 meanings in each split."""
 
 
 @dataclass(frozen=True)
 class CorpusSettings:
-    """What to write.
+    """The corpus to write.
 
-    ``train`` counts sentence pairs for each pair of ``center`` and another language, or says of
-    each pair, named as in its files (``en-de``), how many; a pair that has fewer has the first ones
-    of what it would have with the largest number. ``valid`` counts pairs likewise, ``test``
-    meanings, which all languages share. With ``share_center`` all pairs have the same training
-    meanings, otherwise no two pairs have one in common.
+    ``train`` is the number of sentence pairs for each pair of ``center`` and another language, or a
+    mapping from pairs, named as in the files (``en-de``), to numbers; a smaller pair has the first
+    lines of what it would have with the largest number. ``valid`` is the number of pairs in the
+    same form, ``test`` the number of meanings, which all languages share. With ``share_center`` all
+    pairs have the same training meanings, otherwise the pairs' meanings are disjoint.
 
     Raises:
-        UserError: when a language is unknown, named twice or missing, a size does not fit, or
-            ``train`` names other pairs than there are.
+        UserError: a language is unknown, repeated or missing, a size is too large, or ``train``
+            has other pairs than the corpus.
     """
 
     languages: tuple[str, ...]
@@ -39,7 +39,7 @@ class CorpusSettings:
         available = ", ".join(LANGUAGES)
         for position, language in enumerate(self.languages):
             if language not in LANGUAGES:
-                raise UserError(f"`--languages` must be among {available}; one is {language!r}")
+                raise UserError(f"`--languages` must be among {available}; it has {language!r}")
             if language in self.languages[:position]:
                 raise UserError(f"`--languages` must name each language once; {language} is twice")
         if len(self.languages) < 2:
@@ -53,30 +53,30 @@ class CorpusSettings:
         pairs = [self.pair(language) for language in self.others]
         if not isinstance(self.train, int) and sorted(self.train) != sorted(pairs):
             raise UserError(
-                f"`--train` must be a number, or have one for each of {', '.join(pairs)}; "
+                f"`--train` must be a number, or a number for each of {', '.join(pairs)}; "
                 f"it has {', '.join(self.train)}"
             )
         for split, share in SHARES.items():
             sizes = self.sizes(split).values()
             if min(sizes) < 0:
                 raise UserError(f"`--{split}` must not be negative; it is {min(sizes)}")
-            # 9/10 leaves room for the hash's deviation from its average share.
+            # 9/10 allows for deviations of the hash from the average share
             most = count_meanings() * share // 256 * 9 // 10 // self.copies(split)
             if max(sizes) > most:
-                raise UserError(f"`--{split}` must be at most {most}, by the number of meanings; "
+                raise UserError(f"`--{split}` must be at most {most}, from the number of meanings; "
                                 f"it is {max(sizes)}")  # fmt: skip
 
     @property
     def others(self) -> tuple[str, ...]:
-        """The languages but the center."""
+        """The languages except the center."""
         return tuple(language for language in self.languages if language != self.center)
 
     def pair(self, language: str) -> str:
-        """What the pair of the center and another language is called."""
+        """The name of the pair of the center and another language."""
         return f"{self.center}-{language}"
 
     def sizes(self, split: str) -> dict[str, int]:
-        """The size of a split by the other language of a pair."""
+        """The size of a split by the pair's other language."""
         size = getattr(self, split)
         return {
             language: size if isinstance(size, int) else size[self.pair(language)]
@@ -84,20 +84,20 @@ class CorpusSettings:
         }
 
     def copies(self, split: str) -> int:
-        """How many disjoint sets of meanings a split takes."""
+        """The number of disjoint sets of meanings in a split."""
         return len(self.others) if split == "train" and not self.share_center else 1
 
 
 def parse_languages(text: str) -> Sequence[str]:
-    """``en,de,fr`` to its parts; blanks around commas do not matter."""
+    """``en,de,fr`` to its parts; spaces around commas are ignored."""
     return tuple(part.strip() for part in text.split(",") if part.strip())
 
 
 def parse_train(text: str) -> int | dict[str, int]:
-    """``300`` to a number, ``en-de=300,en-fr=200`` to the number of each pair.
+    """``300`` to a number, ``en-de=300,en-fr=200`` to a mapping from pairs to numbers.
 
     Raises:
-        UserError: it is neither, or a pair is named twice.
+        UserError: the text has neither form, or repeats a pair.
     """
     try:
         if "=" not in text:
@@ -106,7 +106,7 @@ def parse_train(text: str) -> int | dict[str, int]:
         sizes = [(pair.strip(), int(size)) for pair, _, size in parts]
     except ValueError:
         raise UserError(
-            "`--train` must be a number, or one for each pair such as en-de=300,en-fr=200; "
+            "`--train` must be a number, or a number for each pair such as en-de=300,en-fr=200; "
             f"it is {text}"
         ) from None
     if len(dict(sizes)) < len(sizes):

@@ -1,16 +1,16 @@
-"""A prepared data folder: fairseq's binarised sets and what it takes to name them in a command.
+"""A prepared data folder: fairseq's binarised sets, and lists for use in commands.
 
-Beside the files of `fairseq-preprocess` it holds
+In addition to the files of `fairseq-preprocess` it has
 
     spm.model, spm.vocab, dict.txt   the joint segmentation and dictionary
-    langs.txt                        languages, one a line, in the order of their tags' ids
-    pairs.txt                        training directions, one a line (en-de, de-en, ...)
-    test-pairs.txt                   directions that have a test set
-    pieces/, reference/              text in pieces; test text as it is scored against
-    shards.txt, shard2/, ...         further shards of the training sets, where there are any
+    langs.txt                        languages, one per line, in the order of their tags' ids
+    pairs.txt                        training directions, one per line (en-de, de-en, ...)
+    test-pairs.txt                   directions with a test set
+    pieces/, reference/              segmented text; test text for scoring
+    shards.txt, shard2/, ...         further shards of the training sets, if any
     work/                            records of the steps that made it
-    prepared.json                    how it was made, and digests of what is read of it; written
-                                     last, so it marks a whole folder
+    prepared.json                    settings, and digests of the files that commands read;
+                                     written last, so it marks a complete folder
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ SHARD = re.compile(r"shard\d+", re.ASCII)
 
 
 def matching(patterns: str, directions: Iterable[str]) -> tuple[str, ...]:
-    """The directions, in their order, that fit one of several patterns such as `en-*,de-fr`."""
+    """The directions that match any of the patterns, such as `en-*,de-fr`, in order."""
     alternatives = [pattern.strip() for pattern in patterns.split(",")]
     return tuple(
         direction
@@ -54,11 +54,11 @@ class DataFolder:
     languages: tuple[str, ...]
     directions: tuple[str, ...]
     test_directions: tuple[str, ...]
-    shards: tuple[str, ...] = ()  # folders below, beside the first shard, which is the root
+    shards: tuple[str, ...] = ()  # subfolders; the first shard is the root itself
 
     @property
     def path(self) -> str:
-        """What `fairseq-train` takes as its data, all shards."""
+        """The data argument of `fairseq-train`, with all shards."""
         return os.pathsep.join(str(self.root / shard) for shard in ("", *self.shards))
 
     @property
@@ -69,11 +69,11 @@ class DataFolder:
         return tuple(direction for direction in self.directions if direction in both)
 
     def kind(self, direction: str) -> str:
-        """`supervised` when the direction is trained, else `zero-shot`."""
+        """`supervised` if the direction is trained, else `zero-shot`."""
         return "supervised" if direction in self.directions else "zero-shot"
 
     def hub(self) -> str | None:
-        """The language that every trained direction has on one side, if there is one."""
+        """The language that all trained directions share, or None."""
         shared = set.intersection(*(set(d.split("-")) for d in self.directions))
         return next((language for language in self.languages if language in shared), None)
 
@@ -83,12 +83,12 @@ class DataFolder:
         """Directions by `all`, `supervised`, `zero-shot` or a list such as `en-de,de-*`.
 
         Args:
-            selection: which.
-            option: that says so, for messages.
-            among: these; by default those with a test set.
+            selection: see above.
+            option: that sets it, for messages.
+            among: the directions to select from; by default those with a test set.
 
         Raises:
-            UserError: a direction that is none of them, or nothing left.
+            UserError: a direction is not among them, or none is selected.
         """
         eligible = self.test_directions if among is None else tuple(among)
         if selection == "all":
@@ -109,11 +109,11 @@ class DataFolder:
                     )
             chosen = tuple(dict.fromkeys(itertools.chain.from_iterable(matches.values())))
         if not chosen:
-            raise UserError(f"`{option}` must leave at least one direction; {selection} has none")
+            raise UserError(f"`{option}` must select at least one direction; {selection} has none")
         return chosen
 
     def training_sizes(self) -> dict[str, int]:
-        """Training sentence pairs by pair, as both languages are named in the files (`en-de`)."""
+        """Numbers of training sentence pairs, by pair as named in the files (`en-de`)."""
         sizes = {}
         for path in sorted((self.root / "pieces").glob("train.*-*.*")):
             _, pair, language = path.name.split(".")
@@ -126,7 +126,7 @@ class DataFolder:
 
         Raises:
             UserError: the folder lacks it.
-            DamagedData: it is not as it was written.
+            DamagedData: the file has changed.
         """
         folder = self.root / "reference"
         names = (
@@ -138,23 +138,23 @@ class DataFolder:
             if (folder / name).is_file():
                 check_file(str(folder / name))
                 return folder / name
-        raise UserError(f"`DATA` must hold reference/test.{language}; {self.root} does not")
+        raise UserError(f"`DATA` must have reference/test.{language}; {self.root} does not")
 
 
 def read_data_folder(root: Path) -> DataFolder:
     """Open a folder that `tdo prepare` or `tdo preprocess` finished.
 
     Raises:
-        UserError: it is not one, is not complete, or lists what cannot be a language, a direction
-            or a shard.
-        DamagedData: a list is not as it was written.
+        UserError: it is another or an incomplete folder, or its lists have invalid languages,
+            directions or shards.
+        DamagedData: a list has changed.
     """
     if not (root / MARK).is_file():
         raise UserError(
             f"`DATA` must be a folder that tdo prepare or preprocess finished; {root} is not one"
         )
     if settings_of(root) is None:
-        raise UserError(f"`DATA` must hold whole files; {root / MARK} is none: it is damaged")
+        raise UserError(f"`DATA` must be undamaged; {root / MARK} cannot be read")
     languages, trained, tested = (
         tuple(line for line in read_lines(root / name) if line) for name in LISTS
     )
@@ -165,27 +165,27 @@ def read_data_folder(root: Path) -> DataFolder:
         for direction in among:
             if not set(direction.split("-")) <= set(languages):
                 raise UserError(
-                    f"`{root / name}` must be of langs.txt's languages; it has {direction}"
+                    f"`{root / name}` must have only languages of langs.txt; it has {direction}"
                 )
     for name, listed in zip(LISTS, (languages, *directions), strict=True):
         if repeated := [line for line in listed if listed.count(line) > 1]:
-            raise UserError(f"`{root / name}` must name each once; it has {repeated[0]} twice")
+            raise UserError(f"`{root / name}` must have each line once; it has {repeated[0]} twice")
     if not trained:
         raise UserError(f"`{root / 'pairs.txt'}` must have a direction; it has none")
     shards = tuple(read_lines(root / SHARDS)) if (root / SHARDS).is_file() else ()
     if strange := [shard for shard in shards if not SHARD.fullmatch(shard)]:
         raise UserError(
-            f"`{root / SHARDS}` must name folders such as shard2; it has {shown(strange[0])}"
+            f"`{root / SHARDS}` must list folders such as shard2; it has {shown(strange[0])}"
         )
     if SHARDS in digests(str(root / MARK)) and not shards:
-        raise UserError(f"`DATA` must hold whole files; {root / SHARDS} is missing")
+        raise UserError(f"`DATA` must be complete; {root / SHARDS} is missing")
     for name in (*LISTS, SHARDS):
         check_file(str(root / name))
     return DataFolder(root, languages, trained, tested, shards)
 
 
 def settings_of(root: Path) -> dict[str, object] | None:
-    """The settings a folder was made with; None when it is not complete."""
+    """The settings that a folder was made with; None if it is not complete."""
     try:
         content = read_json(root / MARK)
     except (OSError, ValueError):

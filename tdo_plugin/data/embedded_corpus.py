@@ -1,8 +1,8 @@
-"""The embedded corpus on disk: splits by meaning, streamed to plain text.
+"""Writes the embedded corpus: splits by meaning, streamed to plain text.
 
 A meaning belongs to train, valid or test by a hash of its canonical address, which does not depend
-on the seed: whatever is drawn, splits of any two corpora share no meaning. Within a corpus the
-numbers of the meanings are all different and so are the meanings, so that nothing is remembered.
+on the seed: different splits of any two corpora share no meaning. Within a corpus the numbers of
+meanings are all different, and so are the meanings, so that nothing needs to be stored.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from tdo_plugin.errors import UserError
 from tdo_plugin.runtime.files import replaced_folder
 
 VERSION = 1
-"""Of the generated text: any change of grammar or splits raises it."""
+"""Version of the generated text: increased by any change of grammar or splits."""
 
 
 def split_of(kind: str, rank: int) -> str:
@@ -36,11 +36,11 @@ def split_of(kind: str, rank: int) -> str:
         if digest < share:
             return split
         digest -= share
-    raise AssertionError("shares add up to 256")
+    raise AssertionError("shares sum to 256")
 
 
 def draw(split: str, seed: int) -> Iterator[Meaning]:
-    """The meanings of a split in the order of a seed, each once, but for *Anna helps Anna*."""
+    """The meanings of a split in the order of a seed, each once, except *Anna helps Anna*."""
     for index in range(count_meanings()):
         kind, rank = locate(index, seed)
         if split_of(kind.name, rank) != split:
@@ -51,7 +51,7 @@ def draw(split: str, seed: int) -> Iterator[Meaning]:
 
 
 class _Counter:
-    """One line that counts on a terminal; silent elsewhere."""
+    """A progress bar on a terminal; silent otherwise."""
 
     def __init__(self, total: int, stream: TextIO) -> None:
         self._bar = None
@@ -75,7 +75,7 @@ def _pair_files(settings: CorpusSettings, split: str, language: str) -> tuple[st
 
 
 def _write_pairs(folder: Path, settings: CorpusSettings, split: str, counter: _Counter) -> None:
-    """The files of all pairs, line by line in turn, so that each line's meaning is drawn once."""
+    """Write the files of all pairs in parallel, so that each line's meaning is drawn once."""
     meanings = draw(split, settings.seed)
     shared = settings.copies(split) == 1
     sizes = settings.sizes(split)
@@ -91,7 +91,7 @@ def _write_pairs(folder: Path, settings: CorpusSettings, split: str, counter: _C
         for line in range(max(sizes.values())):
             meaning = next(meanings) if shared else None
             for language, size in sizes.items():
-                # drawn for a pair that is at its end, too, so that the others' do not change
+                # also drawn for pairs that are complete, so that other pairs do not change
                 line_meaning = meaning or next(meanings)
                 if line < size:
                     center, translation = files[language]
@@ -140,36 +140,35 @@ def _write_all(folder: Path, settings: CorpusSettings, counter: _Counter) -> Non
 def write_corpus(
     out: Path | str, settings: CorpusSettings, force: bool = False, progress: TextIO | None = None
 ) -> None:
-    """Writes a corpus to the folder ``out``, which appears only when it is complete.
+    """Write a corpus to the folder ``out``, which appears only when it is complete.
 
     ``train.C-X.C`` and ``train.C-X.X`` are the training pairs of the center C and another language
     X, ``valid.`` likewise, ``test.L`` the test sets, parallel over all languages, and
-    ``corpus.json`` tells the settings. A split of size zero has no files. With ``force`` a folder
-    that is not empty is replaced.
+    ``corpus.json`` records the settings. A split of size zero has no files. With ``force`` a folder
+    with files is replaced.
 
     Raises:
-        UserError: when ``out`` is a file, or a folder that is not empty and ``force`` is off, or
-            cannot be written.
+        UserError: ``out`` is a file, has files while ``force`` is off, or cannot be written.
     """
     out = Path(out).resolve()
     if out.exists() and not out.is_dir():
         raise UserError(f"`--out` must be a folder; {out} is a file")
     if out.is_dir() and any(out.iterdir()) and not force:
-        raise UserError(f"`--out` must be new or empty unless `--force` is given; {out} has files")
+        raise UserError(f"`--out` must be new or empty unless `--force` is set; {out} has files")
     _write_folder(out, settings, Record(**asdict(_part(settings))), progress)
 
 
 def add_to_corpus(
     out: Path | str, settings: CorpusSettings, progress: TextIO | None = None
 ) -> None:
-    """Adds the pairs of ``settings`` to a corpus, all of them or none; its files stay as they are.
+    """Add the pairs of ``settings`` to a corpus, all or none; existing files stay unchanged.
 
-    Test sets must be of the size and seed of those that are there, so that they are parallel over
-    all languages; a size of zero adds none.
+    Test sets must have the size and seed of the existing ones, so that they are parallel over all
+    languages; size zero adds none.
 
     Raises:
-        UserError: when ``out`` is no corpus of this version, has one of the pairs, either way
-            round, has other test sets, or cannot be written.
+        UserError: ``out`` is not a corpus of this version, has one of the pairs in either order or
+            other test sets, or cannot be written.
     """
     out = Path(out).resolve()
     record = read_record(out)
@@ -192,13 +191,13 @@ def _check_addition(out: Path, settings: CorpusSettings, record: Record) -> None
         if frozenset((settings.center, language)) in present
     ]
     if pairs:
-        raise UserError(f"`--add` must be of pairs that {out} lacks; it has {', '.join(pairs)}")
+        raise UserError(f"`--add` must have only new pairs; {out} already has {', '.join(pairs)}")
     for part in record.parts:
         tests = (part.test_sentences, part.seed)
         if settings.test and part.test_sentences and tests != (settings.test, settings.seed):
             raise UserError(
-                f"`--test` must be 0, or {part.test_sentences} with --seed {part.seed}, as {out} "
-                f"has; it is {settings.test} with --seed {settings.seed}"
+                f"`--test` must be 0, or {part.test_sentences} with --seed {part.seed}, as in {out}"
+                f"; it is {settings.test} with --seed {settings.seed}"
             )
 
 
@@ -209,7 +208,7 @@ def _write_folder(
     progress: TextIO | None,
     extend: bool = False,
 ) -> None:
-    """Writes beside ``out`` what is to stand there, with ``extend`` what stands there too."""
+    """Write to a temporary folder that replaces ``out``, with ``extend`` including its files."""
     total = sum(sum(settings.sizes(split).values()) for split in ("train", "valid")) + settings.test
     counter = _Counter(total, progress or sys.stderr)
     try:

@@ -1,4 +1,4 @@
-"""What a finished data folder holds beside its sets: lists, digests, and how it was made."""
+"""Files of a finished data folder other than its sets: lists, digests and settings."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from tdo_plugin.runtime.files import sha256, write_text
 from tdo_plugin.runtime.steps import read_record
 from tdo_plugin.typed import read_json, typed
 
-TEXTS = Path("work", "texts.json")  # digests of the text that a whole folder was made of
-# sets in numbers and in text, and dictionaries, as they lie below a data folder
+TEXTS = Path("work", "texts.json")  # digests of the text that a complete folder was made from
+# binarised and text sets and dictionaries, by path relative to a data folder
 _MADE = re.compile(
     r"(shard\d+/)?((train|valid|test)\.\w+-\w+\.\w+\.(bin|idx)|dict\.\w+\.txt)"
     r"|(pieces|reference)/(train|valid|test)\.[\w.-]+"
 )
 
 
-# what trainings and translations read of a whole folder
+# files of a complete folder that training and translation read
 _READ = re.compile(
     r"(shard\d+/)?([^/]+\.(bin|idx)|dict\.(\w+\.)?txt)|spm\.model|reference/.+"
     r"|(langs|pairs|test-pairs|shards)\.txt"
@@ -35,7 +35,7 @@ _READ = re.compile(
 
 
 def left_out(out: Path) -> dict[str, Dropped]:
-    """What a whole data folder leaves out of each training and validation set (`train.en-de`)."""
+    """The rows that a complete data folder leaves out of each set (`train.en-de`)."""
     dropped = {}
     for path in sorted((out / "work" / "steps").glob("*.*-*.json")):
         if facts := _facts(path):
@@ -44,19 +44,19 @@ def left_out(out: Path) -> dict[str, Dropped]:
 
 
 def model_facts(out: Path) -> dict[str, Any]:
-    """What a whole data folder's joint model has: its pieces, and sentences (0: all of them)."""
+    """Facts of a data folder's joint model: pieces, and sentences (0: all of them)."""
     return _facts(out / "work" / "steps" / "model.json")
 
 
 def _facts(path: Path) -> dict[str, Any]:
     record = read_record(path)
     if record is None:
-        raise UserError(f"`DATA` must hold whole files; {path} is none (--fresh makes it anew)")
+        raise UserError(f"`DATA` must be undamaged; {path} cannot be read (--fresh makes it anew)")
     return record.facts
 
 
 def is_of(out: Path, folder: TextFolder, digest: Callable[[Path], str]) -> bool:
-    """Whether a whole folder was made of this very text, as far as it says; older ones do not."""
+    """Whether a complete folder was made from this text; true for older ones without digests."""
     try:
         texts = read_json(out / TEXTS)
     except (OSError, ValueError):
@@ -65,11 +65,11 @@ def is_of(out: Path, folder: TextFolder, digest: Callable[[Path], str]) -> bool:
 
 
 def remove_strays(out: Path, kept: Collection[str]) -> None:
-    """Remove what is no longer needed, and what only an earlier run made, of other text or shards.
+    """Remove files that are no longer needed, and results of earlier runs on other text or shards.
 
     Args:
         out: the data folder.
-        kept: files below it that stay.
+        kept: files to keep, by relative path.
     """
     shutil.rmtree(out / PARTS, ignore_errors=True)
     for path in (*out.glob("*"), *out.glob("*/*")):
@@ -82,11 +82,11 @@ def remove_strays(out: Path, kept: Collection[str]) -> None:
 
 
 def digests_of(out: Path, files: Collection[str]) -> dict[str, str]:
-    """Of the files that trainings and translations read, so that damage to them is seen.
+    """Digests of the files that training and translation read, to detect damage.
 
     Args:
         out: the folder.
-        files: files below it; what only further preprocessing reads is left out.
+        files: by relative path; files that only further preprocessing reads are omitted.
     """
     return {name: sha256(out / name) for name in sorted(files) if _READ.fullmatch(name)}
 
@@ -97,7 +97,7 @@ def write_lists(
     shards: Sequence[str],
     digest: Callable[[Path], str],
 ) -> None:
-    """What names the folder's contents."""
+    """Write the lists of languages, directions and shards."""
     write_text(out / "langs.txt", folder.languages)
     write_text(out / "pairs.txt", (f"{a}-{b}" for a, b in folder.directions()))
     tests = [f"{s}-{t}" for (a, b), _ in folder.test_pairs() for s, t in ((a, b), (b, a))]
@@ -110,7 +110,7 @@ def write_lists(
 
 
 def write_mark(out: Path, stored: Mapping[str, Any], step_files: Collection[str]) -> None:
-    """What a whole folder has: how it was made, and the digests of that and of its files."""
+    """Write the marker of a complete folder: settings, and digests of them and of its files."""
     files = {*step_files, *(name for name in (*LISTS, SHARDS) if (out / name).is_file())}
     content = {**stored, DIGESTS: digests_of(out, files)}
     content[DIGESTS][MARK] = seal(content)

@@ -1,4 +1,4 @@
-"""The steps of a data folder: the joint model, text in pieces, binarised sets."""
+"""The steps of a data folder: joint model, segmentation, binarised sets."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tdo_plugin.errors import UserError
 from tdo_plugin.runtime.files import sha256
 from tdo_plugin.runtime.steps import Facts, Step, Steps
 
-TAKEN = ("spm.model", "spm.vocab", "dict.txt")  # what is taken of another data folder
+TAKEN = ("spm.model", "spm.vocab", "dict.txt")  # files copied from another data folder
 
 
 def model_step(
@@ -54,10 +54,10 @@ def taken_model(folder: Path, option: str = "--model-of") -> dict[str, str]:
 
     Args:
         folder: of data.
-        option: that names it, for messages.
+        option: that sets it, for messages.
 
     Raises:
-        UserError: it lacks one of them.
+        UserError: a file is missing.
     """
     files = [folder / name for name in TAKEN]
     if missing := [path for path in files if not path.is_file()]:
@@ -81,7 +81,7 @@ def _take(source: Path, folder: Path) -> Facts:
 
 
 def text_steps(folder: TextFolder, encoding: Encoding) -> list[Step]:
-    """The steps that cut each side of a test set into pieces, and keep what to score against."""
+    """The steps that segment each side of a test set, and keep the text for scoring."""
     tests = [folder.root / f"test.{language}" for language in folder.parallel_tests]
     tests += [folder.side("test", pair, lang) for pair in folder.pair_tests for lang in pair]
     steps = []
@@ -125,7 +125,7 @@ def text_sets(
     named: Mapping[Pair, Mapping[str, str]],
     valids: Mapping[Pair, tuple[Path, Path]],
 ) -> list[TextSet]:
-    """Training and validation sets; `valids` has the text of the latter."""
+    """Training and validation sets; `valids` has the text of validation sets."""
     return [
         TextSet(split, pair, valids[pair] if split == "valid" else folder.sides("train", pair))
         for pair, prefixes in named.items()
@@ -141,17 +141,17 @@ def make_sets(
     steps: Steps,
     begun: Callable[[Step], object],
 ) -> dict[str, Dropped]:
-    """Cut training and validation text into pieces and binarise it.
+    """Segment training and validation text and binarise it.
 
     Args:
         sets: of every pair.
-        encoding: how.
-        shards: folders below the data folder to deal training text out to.
+        encoding: segmentation and dictionary.
+        shards: subfolders to distribute training text over.
         steps: of the data folder.
-        begun: called with each step that is to be done.
+        begun: called with each step that is run.
 
     Returns:
-        What was left out of each set, by its name.
+        The numbers of rows left out of each set, by its name.
 
     Raises:
         UserError: nothing is left of a set.
@@ -175,7 +175,7 @@ def make_sets(
     for name, part_facts in facts_by_set.items():
         if not any(part["kept"] for part in part_facts):
             raise UserError(
-                f"`{name}` must have lines that are neither empty nor longer than "
+                f"`{name}` must have lines that are not empty and not longer than "
                 f"{encoding.max_pieces} pieces; it has none"
             )
 

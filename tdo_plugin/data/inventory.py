@@ -1,6 +1,6 @@
-"""What binarised sets hold: sentences, tokens, unknown ones and lengths, read from fairseq's files.
+"""Statistics of binarised sets: sentences, tokens, unknown tokens and lengths.
 
-A set `train.en-de` has a side of each language, `train.en-de.en.idx` with the sentences' lengths
+A set `train.en-de` has a side for each language, `train.en-de.en.idx` with the sentences' lengths
 and `.bin` with their tokens (fairseq's `--dataset-impl mmap`).
 """
 
@@ -21,24 +21,24 @@ from tdo_plugin.data.databin import DataFolder
 from tdo_plugin.errors import UserError
 from tdo_plugin.names import LANGUAGE as _CODE
 
-# the longest sentence of each bar of a histogram, in tokens; longer ones have the last bar
+# upper bounds, in tokens, of the bars of a length histogram; longer sentences are in an extra bar
 BOUNDS = (*range(10, 101, 10), 150, 200, 300, 500, 1000)
-UNKNOWN = 3  # in every dictionary of fairseq's, behind <s>, <pad> and </s>
-CHUNK = 1 << 22  # tokens looked at at once
+UNKNOWN = 3  # id in every fairseq dictionary, after <s>, <pad> and </s>
+CHUNK = 1 << 22  # tokens read at a time
 
 _INDEX = re.compile(rf"([a-z]+\d*)\.({_CODE})-({_CODE})\.({_CODE})\.idx")
 
 
 @dataclass(frozen=True)
 class Side:
-    """One language of a set, or of several together.
+    """Statistics of one language of a set, or of several sets together.
 
     Attributes:
-        sentences: how many.
-        tokens: pieces, without the symbol that ends each sentence.
-        unknown: those of them that the dictionary lacks.
+        sentences: number.
+        tokens: number of pieces, without end symbols.
+        unknown: number of these that are not in the dictionary.
         longest: tokens of the longest sentence.
-        lengths: sentences by length, see `BOUNDS`.
+        lengths: number of sentences by length, see `BOUNDS`.
     """
 
     sentences: int = 0
@@ -59,7 +59,7 @@ class Side:
 
 @dataclass(frozen=True)
 class BinarisedSet:
-    """A split of a pair of languages; both directions read it."""
+    """A split of a language pair; both directions use it."""
 
     split: str
     pair: tuple[str, str]
@@ -70,12 +70,12 @@ def read_sets(folders: Sequence[Path]) -> list[BinarisedSet]:
     """Every binarised set, sorted by split and pair.
 
     Args:
-        folders: shards of one data set, as fairseq takes them; training sets of a pair are added
-            up, all others come from the first.
+        folders: shards of one data set, as in fairseq; training sets of a pair are added up,
+            other sets come from the first folder.
 
     Raises:
         UserError: there is none, or a side is missing.
-        DamagedData: a file is not as it was written.
+        DamagedData: a file has changed.
     """
     sets: dict[tuple[str, tuple[str, str]], BinarisedSet] = {}
     for folder in folders:
@@ -85,7 +85,7 @@ def read_sets(folders: Sequence[Path]) -> list[BinarisedSet]:
             key = binarised.split, binarised.pair
             sets[key] = _together(sets[key], binarised) if key in sets else binarised
     if not sets:
-        raise UserError(f"`DATA` must hold binarised sets; {folders[0]} has none")
+        raise UserError(f"`DATA` must have binarised sets; {folders[0]} has none")
     return [sets[key] for key in sorted(sets)]
 
 
@@ -104,16 +104,16 @@ def _together(first: BinarisedSet, second: BinarisedSet) -> BinarisedSet:
 
 
 def read_side(prefix: Path) -> Side:
-    """One side of a set, whose index and tokens are looked over.
+    """One side of a set, whose index and tokens are checked.
 
-    Memory stays small: both files are mapped, and gone through in parts.
+    Memory stays small: both files are memory-mapped and read in parts.
 
     Args:
-        prefix: the two files' path without `.idx` and `.bin`.
+        prefix: path of the two files without `.idx` and `.bin`.
 
     Raises:
         UserError: a file is missing.
-        DamagedData: one is not as it was written.
+        DamagedData: a file has changed.
     """
     path = str(prefix)
     try:
@@ -123,10 +123,10 @@ def read_side(prefix: Path) -> Side:
             side.check_tokens(words)
     except OSError as error:
         raise UserError(
-            f"`DATA` must hold {error.filename}; opening it gave: {error.strerror}"
+            f"`DATA` must have {error.filename}; opening it gave: {error.strerror}"
         ) from None
     sizes = side.sizes
-    lengths = sizes - 1  # the symbol that ends each sentence
+    lengths = sizes - 1  # without the end symbol
     bars = np.bincount(np.searchsorted(BOUNDS, lengths), minlength=len(BOUNDS) + 1)
     return Side(
         sentences=len(sizes),
@@ -143,7 +143,7 @@ def _blocks(tokens: np.ndarray) -> Iterator[np.ndarray]:
 
 
 def by_language(sets: Iterable[BinarisedSet], split: str) -> dict[str, Side]:
-    """Each language's side of a split over all pairs; the same text in two pairs counts twice."""
+    """Each language's side of a split over all pairs; text of two pairs counts twice."""
     sides: dict[str, list[Side]] = {}
     for binarised in sets:
         if binarised.split == split:
@@ -153,9 +153,9 @@ def by_language(sets: Iterable[BinarisedSet], split: str) -> dict[str, Side]:
 
 
 def by_direction(sets: Iterable[BinarisedSet], split: str) -> dict[str, tuple[Side, Side]]:
-    """Source and target side of each direction that a split has, both ways of every pair.
+    """Source and target side of each direction of a split.
 
-    Where both ways have sets of their own, each has its own, as in fairseq.
+    A direction uses its own set if both directions of a pair have one, as in fairseq.
     """
     result = {}
     for binarised in sets:

@@ -1,4 +1,4 @@
-"""Validation text of pairs without training text, from sentences that two trained pairs share."""
+"""Validation text for pairs without training text, joined through a shared language."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ Sides = dict[str, Path]  # the files of a validation set by language
 def join_valids(
     folder: TextFolder, least: int, out: Path
 ) -> Iterator[tuple[Pair, tuple[Path, Path]]]:
-    """Write a validation set for each pair that has none and that two trained pairs can give one.
+    """Write a validation set for each pair without one, if two trained pairs provide it.
 
-    A line of valid.en-de and a line of valid.en-fr that have the same English make a German-French
-    pair; lines that occur several times meet in their order. Of several languages between the two,
-    the one with most such lines is taken.
+    A line of valid.en-de and a line of valid.en-fr with the same English make a German-French pair;
+    repeated lines are matched in order. If several languages connect the two, the one with the
+    most matches is used.
 
     Args:
         folder: the corpus.
-        least: pairs with fewer lines get no set, since a few short lines meet in any two texts.
+        least: minimum number of lines, since a few short lines match in any two texts.
         out: where the files are written, as `valid.de-fr.de` and `valid.de-fr.fr`.
 
     Returns:
-        Each pair made, with its two files.
+        Each new pair, with its two files.
     """
     valids = dict(folder.valids())
     sides: dict[str, dict[str, Sides]] = {}
@@ -58,7 +58,7 @@ def join_valids(
 def joined_lines(
     first: tuple[str, Sides], second: tuple[str, Sides], between: str
 ) -> list[tuple[str, str]]:
-    """Lines of two languages, each with its set, whose lines in `between` are the same."""
+    """Pairs of lines of two languages whose lines in `between` are equal."""
     tables: list[dict[tuple[str, int], str]] = []
     for language, files in (first, second):
         keys = _numbered(read_lines(files[between]))
@@ -69,7 +69,7 @@ def joined_lines(
 
 
 def _numbered(lines: Iterator[str]) -> Iterator[tuple[str, int]]:
-    """Each line, blanks around it left out, with the number of its occurrence."""
+    """Each line, stripped, with the number of its occurrence."""
     seen: Counter[str] = Counter()
     for line in lines:
         key = line.strip()

@@ -1,4 +1,4 @@
-"""One joint SentencePiece model over the training sides: its settings and its training."""
+"""One joint SentencePiece model over the training text: settings and training."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
     pass
 from tdo_plugin.data.segmentation import CHUNK, MARK, text_lines
 
-META_PIECES = 3  # SentencePiece's own: <unk>, <s>, </s>
-THREADS = 2  # of SentencePiece's training; its scores depend a little on their number
-UNICODE = 0x110000  # code points
-# SentencePiece's BPE never merges across scripts, nor letters with digits, nor beyond 16
-# characters; that of Sennrich et al. (2016) merges whatever stands in one word (512 is
-# SentencePiece's most)
+META_PIECES = 3  # SentencePiece's <unk>, <s>, </s>
+THREADS = 2  # of SentencePiece's training; scores depend slightly on their number
+UNICODE = 0x110000  # number of code points
+# SentencePiece's BPE by default never merges across scripts, letters with digits, or beyond 16
+# characters; that of Sennrich et al. (2016) merges anything within a word (512 is SentencePiece's
+# maximum length)
 UNRESTRICTED = {
     "split_by_unicode_script": False,
     "split_by_number": False,
@@ -36,41 +36,41 @@ UNRESTRICTED = {
 
 @dataclass(frozen=True)
 class SegmentationSettings:
-    """How the model is trained; the defaults are SentencePiece's own, but for the coverage.
+    """How the model is trained; defaults are SentencePiece's, except for the coverage.
 
-    The size is either a number of pieces or, of BPE, a number of merge operations as Sennrich et
-    al. (2016) count them. Then the vocabulary is what comes out, a piece for each operation and
-    the alphabet (see `Alphabet`), with SentencePiece's own three.
+    The size is a number of pieces or, for BPE, a number of merge operations as Sennrich et al.
+    (2016) count them. In that case the vocabulary consists of a piece for each operation, the
+    alphabet (see `Alphabet`), and SentencePiece's three special pieces.
 
     Raises:
-        UserError: both sizes or neither; operations of a model that has none.
+        UserError: both sizes are set, or neither; or operations with another model than BPE.
     """
 
-    vocab_size: int = 0  # pieces, SentencePiece's own three among them; 0: `bpe_operations` has it
+    vocab_size: int = 0  # pieces, including SentencePiece's three; 0: set by `bpe_operations`
     model_type: str = "unigram"
     character_coverage: float = 1.0
     normalization: str = "nmt_nfkc"
-    sentences: int = 0  # at most so many, drawn at random; 0: all
-    hub_pairs: tuple[str, ...] = ()  # take the shared language from these pairs only; (): all
+    sentences: int = 0  # maximum number, drawn at random; 0: all
+    hub_pairs: tuple[str, ...] = ()  # use the shared language from these pairs only; (): all
     seed: int = 1
-    temperature: float = 1.0  # of the languages' shares, see `sampling.quotas`; 1: as they are
-    bounded: bool = True  # draw fewer where these take too much memory, see `most_sentences`
-    bpe_operations: int = 0  # merges; 0: `vocab_size` has the size
+    temperature: float = 1.0  # of the languages' shares, see `sampling.quotas`; 1: unchanged
+    bounded: bool = True  # draw fewer sentences to limit memory, see `most_sentences`
+    bpe_operations: int = 0  # merges; 0: set by `vocab_size`
 
     def __post_init__(self) -> None:
         if bool(self.vocab_size) == bool(self.bpe_operations):
             raise UserError(
-                "`--vocab-size` or `--bpe-operations` must say the size, and not both; they are "
+                "exactly one of `--vocab-size` and `--bpe-operations` must be set; they are "
                 f"{self.vocab_size} and {self.bpe_operations}"
             )
         if self.bpe_operations and self.model_type != "bpe":
             raise UserError(
-                "`--model-type` must be bpe where BPE operations are the size (`--vocab-size` "
+                "`--model-type` must be bpe if the size is in BPE operations (`--vocab-size` "
                 f"replaces them); it is {self.model_type}"
             )
 
     def stored(self) -> dict[str, Any]:
-        """For records of folders; operations where there are some, so that older ones stay."""
+        """For records of folders; without unused BPE operations, as in older records."""
         settings = asdict(self)
         if not self.bpe_operations:
             del settings["bpe_operations"]
@@ -79,16 +79,17 @@ class SegmentationSettings:
 
 @dataclass(frozen=True)
 class Alphabet:
-    """What BPE by operations begins with.
+    """The initial symbols of BPE by operations.
 
-    In the code of Sennrich et al. a character at the end of a word is a symbol beside the same one
-    within words, and costs no operation. SentencePiece marks beginnings, and merges the mark with
-    the character; those merges are not counted as operations either. So theirs has the characters
-    that end words and those that do not, this one the characters that begin words and all: as
-    many, but for the mark, only where as many end words as begin them and none only ends them.
+    In the code of Sennrich et al. a character at the end of a word and the same character inside
+    words are two symbols, which cost no operation. SentencePiece marks word starts and merges the
+    mark with the character; these merges are not counted as operations either. So their alphabet
+    has characters with and without end of word, this one initial characters and all characters.
+    Apart from the mark, the sizes are equal only if as many characters end words as begin them and
+    no character occurs only at the end.
 
     Attributes:
-        characters: of the text, the mark among them.
+        characters: of the text, including the mark.
         initials: characters that begin words.
     """
 
@@ -97,20 +98,20 @@ class Alphabet:
 
     @property
     def symbols(self) -> int:
-        """All of them."""
+        """The number of all symbols."""
         return self.characters + self.initials
 
 
 def training_sides(
     folder: TextFolder, hub_pairs: Sequence[str] = (), digest: Callable[[Path], str] = sha256
 ) -> list[Path]:
-    """The training files for the joint model, files of equal content once.
+    """The training files for the joint model, without files of equal content.
 
     Args:
         folder: the corpus.
-        hub_pairs: the language that all pairs share is taken from its pairs with these languages
-            only, so that it does not outweigh the others (the TDO paper's TED-19 takes English
-            from en-ar alone).
+        hub_pairs: the language that all pairs share is taken only from its pairs with these
+            languages, so that it does not outweigh the others (the TDO paper's TED-19 takes
+            English from en-ar alone).
         digest: of a file's content.
     """
     unknown = [language for language in hub_pairs if language not in folder.languages]
@@ -136,13 +137,13 @@ def training_sides(
 def train_model(
     sides: Sequence[Path], prefix: Path, settings: SegmentationSettings, lowercase: bool = False
 ) -> Alphabet | None:
-    """Train `prefix`.model and `prefix`.vocab; both appear complete or not at all.
+    """Train `prefix`.model and `prefix`.vocab; both are written atomically.
 
-    A corpus too small for the vocabulary, or for the operations, gets fewer (`hard_vocab_limit` is
+    A corpus too small for the vocabulary size or the operations gets fewer (`hard_vocab_limit` is
     off).
 
     Returns:
-        What the operations began with; None where the size is a number of pieces.
+        The initial alphabet of BPE operations; None if the size is a number of pieces.
 
     Raises:
         UserError: SentencePiece refuses the settings or the text.
@@ -153,7 +154,7 @@ def train_model(
         read = partial(text_lines, lowercase=lowercase)
         if settings.temperature == 1 and not settings.sentences:
             return filter(None, chain.from_iterable(map(read, sides)))
-        # SentencePiece itself would draw other sentences each time, whatever the seed
+        # SentencePiece itself would draw different sentences each time, whatever the seed
         return sample(sides, read, settings.sentences, settings.temperature, settings.seed)
 
     alphabet = None
@@ -173,10 +174,10 @@ def train_model(
 
 
 def _alphabet(text: Callable[[], Iterator[str]], settings: SegmentationSettings) -> Alphabet:
-    """Counted by SentencePiece itself, which finds as many characters when it merges them."""
+    """Counted by SentencePiece itself, so that it agrees with the merges."""
     import sentencepiece
 
-    # not `use_all_vocab`, which takes characters that are not covered
+    # not `use_all_vocab`, which includes characters that are not covered
     trained = _trained(text(), settings, model_type="char", vocab_size=META_PIECES + UNICODE)
     model = sentencepiece.SentencePieceProcessor(model_proto=trained)
     characters = {model.id_to_piece(index) for index in range(META_PIECES, model.get_piece_size())}
@@ -189,13 +190,13 @@ def _alphabet(text: Callable[[], Iterator[str]], settings: SegmentationSettings)
 
 
 def _trained(text: Iterator[str], settings: SegmentationSettings, **kind: Any) -> bytes:
-    """A SentencePiece model, `kind` being its type and size."""
+    """A SentencePiece model; `kind` sets its type and size."""
     import sentencepiece
 
     failed: list[UserError] = []
-    trained = BytesIO()  # a model that is written to a file has the file's name in it
+    trained = BytesIO()  # a model written to a file would contain the file's name
     try:
-        # OpenMP would wait for the threads that this one had before a fork; a new one has none
+        # OpenMP would wait for the threads that this one had before a fork; a new thread has none
         with ThreadPoolExecutor(1) as thread:
             thread.submit(
                 sentencepiece.SentencePieceTrainer.train,
@@ -214,7 +215,7 @@ def _trained(text: Iterator[str], settings: SegmentationSettings, **kind: Any) -
 
 
 def _watched(lines: Iterable[str], failed: list[UserError]) -> Iterator[str]:
-    """Keeps the error that ends `lines`, since SentencePiece makes another of it."""
+    """Record the error that ends `lines`, which SentencePiece would replace by another."""
     try:
         yield from lines
     except UserError as error:

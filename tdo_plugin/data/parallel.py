@@ -1,4 +1,4 @@
-"""Sentences that a data folder has in several languages, from its text in pieces."""
+"""Sentences that are parallel over several languages in a data folder, from its segmented text."""
 
 from __future__ import annotations
 
@@ -9,25 +9,27 @@ from tdo_plugin.data.databin import DataFolder
 from tdo_plugin.data.textfolder import read_lines
 from tdo_plugin.errors import UserError
 
-Parallel = dict[str, list[str]]  # by language; line i says the same in each
+Parallel = dict[str, list[str]]  # by language; rows are translations of each other
 
 
 def parallel_lines(
     data: DataFolder, split: str, languages: Sequence[str] | None = None
 ) -> Parallel:
-    """Lines in pieces that a split has in all of some languages.
+    """Segmented lines of a split that are parallel over several languages.
 
-    Where it has files that are parallel over them (`test.de`, `test.fr`), all lines of these; else
-    those that the sets with the hub language share: lines whose hub side, in pieces, is in each of
-    these sets. Of equal ones the first counts, as in the authors' analysis (Qu et al., appendix A).
+    If there are files that are parallel over them (`test.de`, `test.fr`), all of their lines;
+    otherwise the lines that the sets with the hub language share: those whose segmented hub side is
+    in each of the sets. Of equal lines the first is used, as in the authors' analysis (Qu et al.,
+    appendix A).
 
     Args:
         data: the folder.
         split: such as `test`.
-        languages: whose lines; by default all that have such a file, or a set with the hub.
+        languages: by default all that have such a file, or a set with the hub.
 
     Raises:
-        UserError: a language that is not there or alone, a missing set, or nothing in common.
+        UserError: there are fewer than two languages, a language or set is missing, or nothing is
+            in common.
     """
     if languages is not None:
         _check(data, languages)
@@ -41,7 +43,7 @@ def parallel_lines(
 
 
 def within(lines: Parallel, pieces: int, sentences: int | None) -> Parallel:
-    """The first lines, at most so many, none of which has more pieces in any language."""
+    """The first lines, at most ``sentences``, with at most ``pieces`` pieces in every language."""
     kept = [
         number
         for number, same in enumerate(zip(*lines.values(), strict=True))
@@ -51,10 +53,10 @@ def within(lines: Parallel, pieces: int, sentences: int | None) -> Parallel:
 
 
 def _aligned(paths: dict[str, Path]) -> Parallel:
-    """The lines of files by language, as many in each.
+    """The lines of files by language.
 
     Raises:
-        UserError: they are not.
+        UserError: the numbers of lines differ.
     """
     lines = {language: list(read_lines(path)) for language, path in paths.items()}
     first, *others = lines
@@ -79,7 +81,7 @@ def _through_hub(data: DataFolder, split: str, languages: Sequence[str] | None) 
     hub = data.hub()
     if hub is None:
         raise UserError(
-            f"`--data` must hold pieces/{split}.LANGUAGE of all languages, or have one language in "
+            f"`--data` must have pieces/{split}.LANGUAGE for all languages, or one language in "
             f"all trained pairs; {data.root} has neither"
         )
     chosen = data.languages if languages is None else languages
@@ -92,10 +94,10 @@ def _through_hub(data: DataFolder, split: str, languages: Sequence[str] | None) 
     missing = [language for language in sets if language not in available]
     if missing and (languages is not None or not available):
         raise UserError(
-            f"`--data` must hold a {split} set of {hub} with {missing[0]}, as text in pieces; "
+            f"`--data` must have a segmented {split} set of {hub} with {missing[0]}; "
             f"{data.root / 'pieces'} has none"
         )
-    # by language, the first of its lines that stands beside a line of the hub
+    # by language, the first translation of each line of the hub
     translations: dict[str, dict[str, str]] = {language: {} for language in available}
     for language, (hub_path, path) in available.items():
         lines = _aligned({hub: hub_path, language: path})
@@ -105,7 +107,7 @@ def _through_hub(data: DataFolder, split: str, languages: Sequence[str] | None) 
     common = [line for line in first if all(line in table for table in others)]
     if not common:
         raise UserError(
-            f"`--languages` must be such that their {split} sets share lines in {hub}; "
+            f"`--languages` must have {split} sets that share lines in {hub}; "
             f"{', '.join(available)} share none"
         )
     translations[hub] = {line: line for line in common}

@@ -1,4 +1,4 @@
-"""From a text folder to a data folder (see `databin.py`), in steps (see `steps.py`)."""
+"""Makes a data folder (see `databin.py`) from a text folder, in steps (see `steps.py`)."""
 
 from __future__ import annotations
 
@@ -45,11 +45,12 @@ class PreprocessSettings:
     Attributes:
         segmentation: of the joint model.
         max_pieces: training and validation pairs with a longer side are left out.
-        form: of the text, as `prepared.json` has it; {} for cased plain text. Text is lowercased
-            where its casing says so.
-        join_valid: least lines of a validation set made for a pair without training text; 0: none.
-        shard_sentences: most sentences of a pair in a shard; 0: no shards.
-        model_of: a data folder whose model and dictionary are taken instead of new ones.
+        form: of the text, as recorded in `prepared.json`; {} for cased plain text. Text is
+            lowercased if its casing is lowercased.
+        join_valid: minimum number of lines of a validation set joined for a pair without training
+            text; 0: no such sets.
+        shard_sentences: maximum number of sentences of a pair in a shard; 0: no shards.
+        model_of: a data folder whose model and dictionary are used instead of new ones.
     """
 
     segmentation: joint_model.SegmentationSettings
@@ -61,19 +62,19 @@ class PreprocessSettings:
 
     @property
     def lowercase(self) -> bool:
-        """Whether text is lowercased before it is cut into pieces."""
+        """Whether text is lowercased before segmentation."""
         return self.form.get("casing") == "lowercased"
 
     def stored(self, folder: TextFolder) -> dict[str, Any]:
-        """What `prepared.json` says of a folder made of this text with these settings.
+        """The settings in `prepared.json` for a folder made from this text.
 
-        Settings that came later are left out where they change nothing, so that older folders
-        stay what they are.
+        Settings added in later versions are omitted if they have no effect, so that older folders
+        stay valid.
         """
         segmentation = {**self.segmentation.stored(), "hub_pairs": [*self.segmentation.hub_pairs]}
         if self.segmentation.temperature == 1:
             del segmentation["temperature"]
-        del segmentation["bounded"]  # it is as `sentences` is, but in descriptions of corpora
+        del segmentation["bounded"]  # implied by `sentences`, except in corpus descriptions
         if self.model_of is not None:
             segmentation = taken_model(self.model_of)
         plain = {"plain_references": True} if folder.has_plain else {}
@@ -101,7 +102,7 @@ def stock_commands(
 
 
 def show_command(words: Sequence[str]) -> str:
-    """A stock command as it is shown."""
+    """A stock command for display."""
     return "+ fairseq-preprocess " + shlex.join(words)
 
 
@@ -114,32 +115,32 @@ def preprocess(
     say: Say = say_at_once,
     warn: Say = warn_at_once,
 ) -> None:
-    """Make `out` unless it is there already, made of the same text with the same settings.
+    """Make `out`, unless it is already made from the same text with the same settings.
 
-    The bytes do not depend on `workers`, nor on where an earlier run was killed.
+    The result depends neither on `workers` nor on where an earlier run was killed.
 
     Args:
         folder: the text.
         out: the data folder.
         settings: how to make it.
         workers: processes at a time.
-        fresh: begin anew.
-        say: gets a line for what happens.
-        warn: gets a line for sentences that are left out.
+        fresh: ignore earlier results.
+        say: gets progress lines.
+        warn: gets lines about omitted sentences.
 
     Raises:
-        UserError: the folder was made of other text or with other settings; the text or the
-            settings cannot be used.
+        UserError: the folder was made from other text or with other settings; the text or the
+            settings are invalid.
     """
     out = out.resolve()
     stored, earlier = settings.stored(folder), settings_of(out)
     digest = cache(sha256)
     if not fresh and earlier == stored and is_of(out, folder, digest):
-        say(f"{out} is whole already")
+        say(f"{out} is already complete")
         return
     if earlier is not None and not fresh:
         raise UserError(
-            f"`DATA` must be a new folder, or `--fresh` given; {out} was made of other text or "
+            f"`DATA` must be a new folder, or `--fresh` set; {out} was made from other text or "
             "with other settings"
         )
     (out / MARK).unlink(missing_ok=True)
@@ -153,7 +154,7 @@ def preprocess(
             warn(lacking)
         named = binarization.sets_of(folder, valids)
         begun = _announcing(binarization.commands(folder, out, workers, valids), say)
-        binarization.load()  # processes that begin from now on share what it takes
+        binarization.load()  # so that later processes inherit fairseq
         texts, tests = text_steps(folder, encoding), test_steps(folder, named, encoding)
         steps.run(texts)
         sets = text_sets(folder, named, valids)
@@ -186,7 +187,7 @@ def _say_what_is_there(out: Path, say: Say) -> None:
 def _valids(
     folder: TextFolder, settings: PreprocessSettings, scratch: Path
 ) -> dict[Pair, tuple[Path, Path]]:
-    """Validation text of every pair that has any; sets that are joined lie in `scratch`."""
+    """Validation text of every pair that has any; joined sets are written to `scratch`."""
     valids = dict(folder.valids())
     if settings.join_valid:
         valids.update(join_valids(folder, settings.join_valid, scratch))
@@ -194,18 +195,18 @@ def _valids(
 
 
 def _lacking(folder: TextFolder, valids: Iterable[Pair]) -> str:
-    """What to say of trained pairs without a validation set; nothing where there are none."""
+    """A warning about trained pairs without a validation set; empty if there are none."""
     validated = {frozenset(pair) for pair in valids}
     names = [f"{a}-{b}" for a, b in folder.pairs if {a, b} not in validated]
     if len(names) == len(folder.pairs):
-        return "no trained pair has a validation set: training goes without validation"
+        return "no trained pair has a validation set: training runs without validation"
     if names:
         return f"no validation set: {', '.join(names)}; training validates on the other pairs"
     return ""
 
 
 def _shards(folder: TextFolder, most: int) -> int:
-    """How many shards there must be, so that none has more sentences of a pair."""
+    """The number of shards such that none has more than ``most`` sentences of a pair."""
     if not most:
         return 1
     lines = max(count_lines(folder.side("train", pair, pair[0])) for pair in folder.pairs)
@@ -222,13 +223,13 @@ def _train_model(
     if settings.model_of is not None:
         step = taken_model_step(settings.model_of)
         pieces = steps.run([step])[step.name]["pieces"]
-        say(f"{pieces} pieces of {settings.model_of}")
+        say(f"{pieces} pieces from {settings.model_of}")
         return _encoding(settings, steps, digest)
     joint = settings.segmentation
     sides = joint_model.training_sides(folder, joint.hub_pairs, digest)
     most = most_sentences(sides) if joint.bounded else 0
     drawn = most and not 0 < joint.sentences <= most
-    # a step depends on how many there are, and not on why
+    # a step depends on the number of sentences, not on the reason for it
     joint = replace(joint, sentences=most if drawn else joint.sentences, bounded=True)
 
     def begun(_: Step) -> None:
@@ -237,7 +238,7 @@ def _train_model(
             requested = settings.segmentation.sentences
             bound = f" of at most {requested:,}" if requested else ""
             say(
-                f"for memory's sake it draws {most:,} sentences{bound} (--sentences N draws N, "
+                f"to limit memory, {most:,} sentences{bound} are drawn (--sentences N draws N, "
                 "whatever memory that takes)"
             )
 
@@ -275,7 +276,7 @@ def _encoding(
 
 
 def _announcing(commands: Iterable[Sequence[str]], say: Say) -> Callable[[Step], None]:
-    """Says the stock command of a pair when the first step of one of its sets begins."""
+    """Show the stock command of a pair when the first step of its sets starts."""
     waiting = {f"{words[1]}-{words[3]}": words for words in commands}
 
     def begun(step: Step) -> None:

@@ -1,4 +1,4 @@
-"""Which sentences the joint model is trained on, where that is not all of them."""
+"""Samples sentences to train the joint model on."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from typing import TypeVar
 
 Item = TypeVar("Item")
 
-# SentencePiece holds its text in memory. With unigram each character takes about 24 bytes, as many
-# as with BPE where a third of the text are words that come once; so this much takes 1.6 GB.
+# SentencePiece holds its text in memory. Unigram takes about 24 bytes per character, as does BPE if
+# a third of the text consists of words that occur once; so this number takes 1.6 GB.
 MOST_CHARACTERS = 1 << 26
-_INSIDE_CHARACTERS = bytes(range(0x80, 0xC0))  # all bytes of UTF-8 that begin none
+_INSIDE_CHARACTERS = bytes(range(0x80, 0xC0))  # UTF-8 continuation bytes
 
 
 def most_sentences(sides: Sequence[Path]) -> int:
-    """How many sentences of a text are `MOST_CHARACTERS`; 0 where the text has no more."""
+    """The number of sentences with `MOST_CHARACTERS` in total; 0 if the text has no more."""
     lines = characters = 0
     for path in sides:
         with path.open("rb") as stream:
@@ -35,16 +35,16 @@ def sample(
     temperature: float,
     seed: int,
 ) -> Iterator[str]:
-    """Lines of a joint text in which languages have weight by temperature.
+    """Lines of a joint text, with languages weighted by temperature.
 
     A language that should have more lines than it has is repeated.
 
     Args:
         sides: files whose names end with their language.
-        read: the lines of a file; empty ones do not count. It is read twice.
-        sentences: in all, at most as many as there are; 0: as many as there are.
+        read: the lines of a file, without empty ones; called twice.
+        sentences: total number, at most as many as there are; 0: as many as there are.
         temperature: see `quotas`.
-        seed: for drawing.
+        seed: of the random draws.
     """
     files: dict[str, list[Path]] = {}
     for path in sides:
@@ -62,10 +62,9 @@ def sample(
 
 
 def quotas(sizes: Mapping[str, int], total: int, temperature: float) -> dict[str, int]:
-    """Share `total` among languages in proportion to (N_l / N)^(1 / T).
+    """Divide `total` among languages in proportion to (N_l / N)^(1 / T).
 
-    The sampling of Arivazhagan et al. (2019, section 4.2). Fractions go to those that have the
-    largest.
+    The sampling of Arivazhagan et al. (2019, section 4.2), rounded by largest remainders.
     """
     largest = max(sizes.values())
     weights = {name: (size / largest) ** (1 / temperature) for name, size in sizes.items()}
@@ -79,10 +78,10 @@ def quotas(sizes: Mapping[str, int], total: int, temperature: float) -> dict[str
 
 
 def draw(items: Iterable[Item], size: int, count: int, drawn: random.Random) -> Iterator[Item]:
-    """Exactly `count` of `size` items in their order, each subset with equal chances.
+    """Exactly `count` of `size` items in order, every subset with equal probability.
 
-    Selection sampling (Knuth, The Art of Computer Programming 2, 3.4.2, algorithm S), so nothing is
-    held. Where more are wanted than there are, all come as often as they can before any is drawn.
+    Selection sampling (Knuth, The Art of Computer Programming 2, 3.4.2, algorithm S), without
+    storing items. If `count` exceeds `size`, whole copies are used and only the rest is drawn.
     """
     if not size:
         return

@@ -1,4 +1,4 @@
-"""Text cut into SentencePiece's pieces, and the dictionary that a model gives."""
+"""Segmentation of text by SentencePiece, and the dictionary of a model."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from tdo_plugin.runtime.files import complete_file, write_text
 if TYPE_CHECKING:
     from sentencepiece import SentencePieceProcessor
 
-CHUNK = 20_000  # lines in memory at once
-MARK = "▁"  # SentencePiece's, of a word's beginning
+CHUNK = 20_000  # lines in memory at a time
+MARK = "▁"  # SentencePiece's word-start mark
 
 
 def text_lines(path: Path, lowercase: bool, start: int = 0) -> Iterator[str]:
@@ -28,7 +28,7 @@ def load_model(path: Path) -> SentencePieceProcessor:
     """Open a SentencePiece model.
 
     Raises:
-        UserError: no file, or not such a model.
+        UserError: the file is missing, or is not such a model.
     """
     import sentencepiece
 
@@ -39,15 +39,15 @@ def load_model(path: Path) -> SentencePieceProcessor:
 
 
 def join_pieces(text: str) -> str:
-    """SentencePiece's pieces, with spaces between them, as plain text."""
+    """Plain text from space-separated SentencePiece pieces."""
     return text.replace(" ", "").replace(MARK, " ").strip()
 
 
 def write_dictionary(model: SentencePieceProcessor, path: Path) -> int:
     """Write the fairseq dictionary of a model and return its number of entries.
 
-    SentencePiece's own three first pieces are left out: fairseq brings its `<s>`, `<pad>`,
-    `</s>` and `<unk>` along. The count that fairseq wants of each entry plays no part, so it is 1.
+    SentencePiece's first three pieces are omitted, since fairseq adds `<s>`, `<pad>`, `</s>` and
+    `<unk>` itself. The counts that fairseq's format requires have no effect and are 1.
     """
     pieces = [
         model.id_to_piece(index)
@@ -60,7 +60,7 @@ def write_dictionary(model: SentencePieceProcessor, path: Path) -> int:
 
 @dataclass
 class Dropped:
-    """Rows that were left out of training or validation text, by reason, and the rest."""
+    """Rows left out of training or validation text, by reason, and rows kept."""
 
     empty: int = 0
     long: int = 0
@@ -79,10 +79,10 @@ def encode_sides(
     starts: Sequence[int] | None = None,
     most: int | None = None,
 ) -> Dropped:
-    """Cut all sides of a training or validation set, or a part of it, into pieces.
+    """Segment all sides of a training or validation set, or a part of it.
 
     Rows with an empty side, or with a side of more than `max_pieces` pieces, are left out. The
-    part begins at byte `starts` of the sources and has at most `most` lines.
+    part starts at byte `starts` of the sources and has at most `most` lines.
     """
     dropped = Dropped()
     with ExitStack() as stack:
@@ -113,10 +113,10 @@ def encode_test(
     target: Path,
     lowercase: bool = False,
 ) -> None:
-    """Cut a test side into pieces, line for line.
+    """Segment a test side, line for line.
 
-    No line is left out, since the references would no longer fit: neither a long one, decoding has
-    limits of its own, nor one whose characters the model does not see, which has no pieces.
+    No line is left out, since references must stay aligned: neither long lines (decoding has limits
+    of its own) nor lines whose characters the model does not know, which have no pieces.
     """
     with complete_file(target) as stream:
         lines = text_lines(source, lowercase)

@@ -1,8 +1,8 @@
-"""A training or validation set in parts that go through segmentation and binarisation on their own.
+"""A training or validation set in parts that are segmented and binarised separately.
 
-So a large set is made by many processes, memory does not grow with it, and a killed run loses only
-the parts that were in the making. What becomes of the parts is what one `fairseq-preprocess` over
-all of the text would have written, or that in shards.
+So many processes share the work on a large set, memory stays constant, and a killed run loses only
+unfinished parts. Together the parts give what one `fairseq-preprocess` over all of the text would
+have written, or that in shards.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from sentencepiece import SentencePieceProcessor
 
 PART = 250_000  # lines
-PARTS = Path("work", "parts")  # where they lie below the data folder
+PARTS = Path("work", "parts")  # their location in the data folder
 
 
 @dataclass(frozen=True)
@@ -33,8 +33,8 @@ class TextSet:
 
     Attributes:
         split: train or valid.
-        pair: its languages; twice the same is text of that language alone.
-        sources: of each language.
+        pair: its languages; equal for monolingual text.
+        sources: the file of each language.
     """
 
     split: str
@@ -48,13 +48,13 @@ class TextSet:
 
     @property
     def languages(self) -> tuple[str, ...]:
-        """Each once."""
+        """The languages without repetition."""
         return tuple(dict.fromkeys(self.pair))
 
 
 @dataclass(frozen=True)
 class Encoding:
-    """How text becomes pieces and numbers; the same for all sets of a data folder."""
+    """Segmentation and dictionary, the same for all sets of a data folder."""
 
     root: Path
     model: SentencePieceProcessor
@@ -64,7 +64,7 @@ class Encoding:
     digest: Callable[[Path], str]
 
     def depends(self, sources: Sequence[Path]) -> dict[str, Any]:
-        """What sets of these texts depend on."""
+        """The dependencies of sets of these texts."""
         return {
             "texts": [self.digest(path) for path in sources],
             "model": self.model_digest,
@@ -75,7 +75,7 @@ class Encoding:
 
 
 def part_steps(text_set: TextSet, encoding: Encoding) -> list[Step]:
-    """The steps that cut each part into pieces and binarise it."""
+    """The steps that segment each part and binarise it."""
     starts = list(zip(*(line_starts(path, PART) for path in text_set.sources), strict=True))
     return [
         Step(
@@ -113,13 +113,13 @@ def _make_part(
 def joining_step(
     text_set: TextSet, encoding: Encoding, shards: Sequence[str], parts: Sequence[Facts]
 ) -> Step:
-    """The step that puts the parts together.
+    """The step that joins the parts.
 
     Args:
         text_set: the set.
-        encoding: what all sets share.
-        shards: folders below the data folder to deal the sentences out to.
-        parts: facts of the parts' steps, in their order; not needed where this step is done.
+        encoding: of the data folder.
+        shards: subfolders to distribute the sentences over.
+        parts: facts of the parts' steps, in order; not needed if this step is already done.
     """
     return Step(
         text_set.name,

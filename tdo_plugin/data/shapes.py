@@ -1,4 +1,4 @@
-"""Shapes of JSON values: each kind yields all that is wrong with a value."""
+"""Shapes of JSON values: each kind yields all problems of a value."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from string import Formatter
 from typing import Any
 
-Kind = Callable[[Any, str], Iterator[str]]  # (value, where it stands) -> mistakes
+Kind = Callable[[Any, str], Iterator[str]]  # (value, its location) -> problems
 
 
 def leaf(what: str, holds: Callable[[Any], bool]) -> Kind:
-    """A value that is as `what` says."""
+    """A value for which `holds` is true; `what` describes it."""
 
     def check(value: Any, where: str) -> Iterator[str]:
         if not holds(value):
@@ -54,7 +54,7 @@ def matching(what: str, pattern: str) -> Kind:
 
 
 def template(*names: str) -> Kind:
-    """Text that may hold {name} for some names."""
+    """Text with {name} placeholders only for some names."""
     allowed = ", ".join(f"{{{name}}}" for name in names)
     return leaf(
         f"text with no other placeholders than {allowed}",
@@ -63,7 +63,7 @@ def template(*names: str) -> Kind:
 
 
 def all_of(*kinds: Kind) -> Kind:
-    """A value that is of each kind; the first mistakes are told."""
+    """A value of all kinds; yields the problems of the first kind that does not match."""
 
     def check(value: Any, where: str) -> Iterator[str]:
         mistakes = (list(kind(value, where)) for kind in kinds)
@@ -73,7 +73,7 @@ def all_of(*kinds: Kind) -> Kind:
 
 
 def placeholders(text: str) -> set[str]:
-    """The names of a template; a brace that is none counts as the name "", as does a format."""
+    """The names of a template's placeholders; an invalid brace or a format counts as ""."""
     try:
         return {
             "" if form or conversion else name
@@ -85,7 +85,7 @@ def placeholders(text: str) -> set[str]:
 
 
 def nothing_or(kind: Kind) -> Kind:
-    """null, or a value of a kind."""
+    """null, or a value of the kind."""
     return lambda value, where: iter(()) if value is None else kind(value, where)
 
 
@@ -109,7 +109,7 @@ def list_or(items: Kind, single: Kind, least: int = 1) -> Kind:
 
 
 def map_of(kind: Kind, keys: Kind = TEXT) -> Kind:
-    """An object whose keys are of one kind and whose values of another."""
+    """An object with keys of one kind and values of another."""
 
     def check(value: Any, where: str) -> Iterator[str]:
         if not isinstance(value, dict):
@@ -123,7 +123,7 @@ def map_of(kind: Kind, keys: Kind = TEXT) -> Kind:
 
 
 def record(needed: Mapping[str, Kind], optional: Mapping[str, Kind] | None = None) -> Kind:
-    """An object with certain keys and no others."""
+    """An object with these keys and no others."""
     kinds = {**needed, **(optional or {})}
 
     def check(value: Any, where: str) -> Iterator[str]:
@@ -131,8 +131,8 @@ def record(needed: Mapping[str, Kind], optional: Mapping[str, Kind] | None = Non
             yield f"{where or 'it'} must be an object"
             return
         dot = f"{where}." if where else ""
-        yield from (f"{dot}{key} is no known key" for key in _without(value, kinds))
-        yield from (f"{dot}{key} must be given" for key in _without(needed, value))
+        yield from (f"{dot}{key} is not a known key" for key in _without(value, kinds))
+        yield from (f"{dot}{key} must be set" for key in _without(needed, value))
         for key, item in value.items():
             if key in kinds:
                 yield from kinds[key](item, f"{dot}{key}")
@@ -145,7 +145,7 @@ def _without(keys: Collection[str], excluded: Collection[str]) -> list[str]:
 
 
 def chosen_by(key: str, kinds: Mapping[str, Kind]) -> Kind:
-    """An object whose value of `key` says which of some kinds it is."""
+    """An object whose value of `key` determines its kind."""
     choice = one_of(*kinds)
 
     def check(value: Any, where: str) -> Iterator[str]:

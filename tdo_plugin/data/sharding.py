@@ -1,9 +1,9 @@
-"""A training set that was binarised in parts, as fairseq would have written it whole, or in shards.
+"""Joins a training set that was binarised in parts, as fairseq would have written it, or in shards.
 
-fairseq takes several data folders, `DATA:DATA/shard2:...`, and reads one in each epoch, round and
-round. A pair has a path of its own through the folders that hold it, which have to be the first
-ones. Here sentence i goes to shard i mod S, so that every shard has its part of every pair, and
-pairs keep their proportions in every epoch, however they are sampled.
+fairseq takes several data folders, `DATA:DATA/shard2:...`, and reads one per epoch in rotation. The
+folders with a pair must be the first ones. Here sentence i goes to shard i mod S, so that every
+shard has its part of every pair and the proportions of pairs are the same in every epoch, however
+they are sampled.
 """
 
 from __future__ import annotations
@@ -17,22 +17,22 @@ from tdo_compat.binarised import HEADER, MAGIC, TYPES, Side, open_side
 
 
 def shard_folders(count: int) -> list[str]:
-    """Where shards lie below the data folder, which is the first."""
+    """The locations of shards in the data folder, which is the first shard."""
     return ["", *(f"shard{number}" for number in range(2, count + 1))]
 
 
 def join_parts(parts: Sequence[Path], targets: Sequence[Path]) -> int:
-    """Deal the sentences of `parts`, one after the other, out to `targets`.
+    """Distribute the sentences of `parts`, in order, over `targets`.
 
-    The tokens of only one part are in memory at a time. A target that gets no sentence is not
-    written, but for the first.
+    Only the tokens of one part are in memory at a time. A target without sentences is not written,
+    except the first.
 
     Args:
         parts: binarised sets (fairseq's mmap), as paths without `.bin` and `.idx`.
-        targets: likewise; one for each shard.
+        targets: the same, one for each shard.
 
     Returns:
-        How many sentences there are.
+        The number of sentences.
     """
     sides = [open_side(str(part)) for part in parts]
     lengths, kind = [side.sizes for side in sides], sides[0].tokens.dtype
@@ -56,7 +56,7 @@ def _file(prefix: Path, suffix: str) -> Path:
 
 
 def _tokens(side: Side, rows: slice) -> np.ndarray:
-    """Those of the rows chosen."""
+    """The tokens of the chosen rows."""
     chosen = np.zeros(len(side.sizes), bool)
     chosen[rows] = True
     taken: np.ndarray = side.tokens[np.repeat(chosen, side.sizes)]
@@ -64,7 +64,7 @@ def _tokens(side: Side, rows: slice) -> np.ndarray:
 
 
 def _write_index(lengths: Sequence[np.ndarray], kind: np.dtype, path: Path) -> None:
-    """The index of sentences that follow each other, and where each begins in bytes."""
+    """Write the index of concatenated sentences, with their offsets in bytes."""
     with path.open("wb") as stream:
         (code,) = [code for code, name in TYPES.items() if np.dtype(name) == kind]
         stream.write(HEADER.pack(*MAGIC, code, sum(map(len, lengths))))

@@ -1,17 +1,17 @@
-"""A folder of plain parallel text: which languages, pairs and test sets it holds.
+"""A folder of plain parallel text: its languages, pairs and test sets.
 
-The folder is what `tdo corpus` writes and what users bring along:
+`tdo corpus` writes this layout, and users can provide it:
 
-    train.en-de.en   train.en-de.de     one sentence a line, line i translates line i
+    train.en-de.en   train.en-de.de     one sentence per line, line i translates line i
     valid.en-de.en   valid.en-de.de     a validation set of one pair, and / or
     valid.en         valid.de           one that is parallel over all languages; the former wins
-    test.en-de.en    test.en-de.de      test sets in the same two ways
+    test.en-de.en    test.en-de.de      test sets in the same two forms
     test.en          test.de
-    plain/test.en-de.en and so on       where the text is tokenized or recased: all test sets as
-                                        they were before, to score against
+    plain/test.en-de.en and so on       if the text is tokenized or recased: the original text of
+                                        all test sets, for scoring
 
-A pair need not have each of the three. A training validates on the trained pairs that have a
-validation set, and measures zero-shot directions on those of pairs without training text.
+A pair need not have all three splits. A training validates on the trained pairs that have a
+validation set, and measures zero-shot directions on sets of pairs without training text.
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ PLAIN = "plain"
 
 @dataclass(frozen=True)
 class TextFolder:
-    """What was found; the order of `languages` fixes the ids of their tags.
+    """The files of the folder; the order of `languages` determines the ids of their tags.
 
-    `left_out` are names of files of pairs that were not asked for.
+    `left_out` are names of files of pairs that were not requested.
     """
 
     root: Path
@@ -59,11 +59,11 @@ class TextFolder:
         return self.root / f"{split}.{pair[0]}-{pair[1]}.{language}"
 
     def named(self, path: Path) -> str:
-        """How a file of the folder is called: its path below the root."""
+        """The name of a file: its path relative to the folder."""
         return path.relative_to(self.root).as_posix()
 
     def plain(self, test: Path) -> Path:
-        """The plain form of one file of a test set; the file itself where there is none."""
+        """The original form of a test file; the file itself if there is none."""
         return self.root / PLAIN / test.name if self.has_plain else test
 
     def sides(self, split: str, pair: Pair) -> tuple[Path, Path]:
@@ -71,7 +71,7 @@ class TextFolder:
         return self.side(split, pair, pair[0]), self.side(split, pair, pair[1])
 
     def directions(self) -> Iterator[Pair]:
-        """Every training direction: each pair both ways."""
+        """Every training direction: each pair in both directions."""
         for first, second in self.pairs:
             yield first, second
             yield second, first
@@ -79,7 +79,7 @@ class TextFolder:
     def test_pairs(self) -> Iterator[tuple[Pair, str]]:
         """Every pair that can be tested, with the prefix of its files.
 
-        Each pair comes once, but for one whose directions have test sets of their own.
+        Each pair occurs once, except pairs whose directions have different test sets.
         """
         tested = {frozenset(pair) for pair in self.pair_tests}
         for pair in self.pair_tests:
@@ -89,7 +89,7 @@ class TextFolder:
                 yield pair, "test"
 
     def valids(self) -> Iterator[tuple[Pair, tuple[Path, Path]]]:
-        """Every pair that has validation text, with its two files, each pair once."""
+        """Every pair with validation text, once, with its two files."""
         validated = {frozenset(pair) for pair in self.pair_valids}
         trained = {frozenset(pair): pair for pair in self.pairs}
         for pair in self.pair_valids:
@@ -100,7 +100,7 @@ class TextFolder:
                 yield (first, second), (self.root / f"valid.{first}", self.root / f"valid.{second}")
 
     def sets(self) -> Iterator[list[Path]]:
-        """The files that preparation reads, those together that are parallel."""
+        """The files that preparation reads, grouped by parallel text."""
         for pair in self.pairs:
             yield list(self.sides("train", pair))
         kinds = (
@@ -122,8 +122,8 @@ class TextFolder:
     def unused(self) -> list[str]:
         """Train, valid and test files that preparation does not read, and unsplit text.
 
-        They are of languages without training text, or another file of the same pair goes before.
-        Those of pairs that were not asked for are not among them.
+        Their languages have no training text, or another file of the same pair takes precedence.
+        Files of pairs that were not requested are not included.
         """
         used = {*self.files()}
         paths = sorted(path for path in self.root.iterdir() if path.is_file())
@@ -137,18 +137,18 @@ class TextFolder:
 def read_text_folder(
     root: Path, languages: Sequence[str] | None = None, wanted: Sequence[str] = ()
 ) -> TextFolder:
-    """Look at `root` and check that what belongs together is there.
+    """Read the content of `root` and check that it is consistent.
 
     Args:
         root: the folder of text files.
         languages: their order; by default the order in which the sorted pairs name them.
-        wanted: pairs such as `en-de`, either way round, whose files alone are taken, beside sets
-            that are parallel over all languages; by default all.
+        wanted: pairs such as `en-de`, in either order, to restrict the folder to (sets that are
+            parallel over all languages are always used); by default all.
 
     Raises:
-        UserError: a missing folder or side, a name of a train, valid or test file that fits no
-            form, no training text, an unknown language or pair, an empty file, sides that differ in
-            their number of lines, or an empty line in a test set.
+        UserError: a folder or side is missing, the name of a train, valid or test file has no known
+            form, there is no training text, a language or pair is unknown, a file is empty, sides
+            differ in their number of lines, or a test set has an empty line.
     """
     if not root.is_dir():
         raise UserError(f"`TEXT` must be a folder of text files; {root} is not one")
@@ -165,15 +165,15 @@ def read_text_folder(
             parallel[name.split].add(name.language)
     if not pairs["train"]:
         if left_out:
-            raise UserError(f"`--pairs` must name one with training text; it is {','.join(wanted)}")
+            raise UserError(f"`--pairs` must have training text; it is {','.join(wanted)}")
         unsplit_text = unsplit(root / name for name in names)
         advice = f"; {unsplit_advice(unsplit_text, pairs=True)}" if unsplit_text else ""
         raise UserError(
-            f"`TEXT` must hold train.X-Y.X and train.X-Y.Y; {root} has no such file{advice}"
+            f"`TEXT` must have train.X-Y.X and train.X-Y.Y; {root} has no such file{advice}"
         )
     train = sorted(pairs["train"])
     trained = list(dict.fromkeys(language for pair in train for language in pair))
-    # where a trained pair has a validation set under its own name, another one does not count
+    # a trained pair's own validation set takes precedence over that of the reverse pair
     turned_round = {(b, a) for a, b in pairs["train"] & pairs["valid"]} - pairs["train"]
     folder = TextFolder(
         root=root,
@@ -193,7 +193,7 @@ def read_text_folder(
 
 
 def _left_out(names: Sequence[str], wanted: Sequence[str]) -> frozenset[str]:
-    """The files of other pairs than those that are wanted; none where no pair is named."""
+    """The files of pairs that are not requested; empty if no pair is named."""
     if not wanted:
         return frozenset()
     pair_of = {name: parsed.pair for name in names if (parsed := text_name(name)) and parsed.pair}
@@ -206,7 +206,7 @@ def _left_out(names: Sequence[str], wanted: Sequence[str]) -> frozenset[str]:
 
 
 def _check_names(names: Sequence[str]) -> None:
-    """Refuse train, valid and test files that would not be read."""
+    """Refuse train, valid and test files that would be ignored."""
     unfit, elsewhere = [], []
     for file in filter(is_split_file, names):
         name = text_name(file.removesuffix(".gz"))
@@ -218,8 +218,8 @@ def _check_names(names: Sequence[str]) -> None:
     refuse_unfit(unfit, "TEXT")
     if elsewhere:
         raise UserError(
-            "`TEXT` must hold training text of pairs, train.X-Y.X, in plain files; it has "
-            f"{elsewhere[0]}, which tdo prepare --from takes"
+            "`TEXT` must have training text of pairs, train.X-Y.X, in plain files; it has "
+            f"{elsewhere[0]}, which tdo prepare --from can read"
         )
 
 
@@ -236,21 +236,21 @@ def _ordered(languages: list[str], order: Sequence[str] | None) -> tuple[str, ..
 def _check(folder: TextFolder) -> None:
     for path in folder.files():
         if not path.is_file():
-            raise UserError(f"`TEXT` must hold {folder.named(path)}; {folder.root} does not")
+            raise UserError(f"`TEXT` must have {folder.named(path)}; {folder.root} does not")
     for group in folder.sets():
         counts = [count_lines(path) for path in group]
         for (path, count), (other, other_count) in pairwise(zip(group, counts, strict=True)):
             if count != other_count:
                 raise UserError(
                     f"`{folder.named(other)}` must have as many lines as "
-                    f"{folder.named(path)}, {count}; "
+                    f"{folder.named(path)} ({count}); "
                     f"it has {other_count}"
                 )
         if 0 in counts:
             name = folder.named(group[0])
             raise UserError(f"`{name}` must have at least one line; it is empty")
         for path in group:
-            if path.name.startswith("test."):  # where no line can be left out
+            if path.name.startswith("test."):  # no line can be left out
                 _check_lines(path, folder.named(path))
 
 
@@ -261,7 +261,7 @@ def _check_lines(path: Path, name: str) -> None:
 
 
 def count_lines(path: Path) -> int:
-    """Lines of a file as `read_lines` counts them (newline characters only)."""
+    """The number of lines of a file as `read_lines` counts them (newline characters only)."""
     count, last = 0, b"\n"
     with path.open("rb") as stream:
         if stream.read(len(BOM_UTF8)) != BOM_UTF8:
@@ -273,7 +273,7 @@ def count_lines(path: Path) -> int:
 
 
 def line_starts(path: Path, every: int) -> list[int]:
-    """Where in a file line 0, line `every`, line 2 x `every` and so on begin, in bytes."""
+    """Byte offsets of line 0, line `every`, line 2 x `every` and so on."""
     starts, position = [0], 0
     with path.open("rb") as stream:
         for number, line in enumerate(stream):
@@ -297,13 +297,13 @@ def read_lines(path: Path, start: int = 0) -> Iterator[str]:
 def lines_of(stream: Iterable[str], name: str, beginning: bool = True) -> Iterator[str]:
     """The lines of an open UTF-8 text without their newline; only `\\n` ends a line.
 
-    A carriage return inside a line would end it for other readers, so it becomes a space. A byte
-    order mark at the beginning, which editors on Windows write, is no text.
+    A carriage return inside a line would end the line for other readers, so it becomes a space. A
+    byte order mark at the beginning, which editors on Windows write, is removed.
 
     Args:
-        stream: the text as it is, its newlines not translated.
-        name: what errors call it.
-        beginning: whether the text begins here, so that such a mark may stand here.
+        stream: the text, with newlines not translated.
+        name: of the text in errors.
+        beginning: whether the stream starts at the beginning of the text.
 
     Raises:
         UserError: the text is not UTF-8.
@@ -312,7 +312,7 @@ def lines_of(stream: Iterable[str], name: str, beginning: bool = True) -> Iterat
     try:
         for line in stream:
             line, mark = line.removeprefix(mark), ""
-            if line:  # it has its newline, unless the mark was all there is
+            if line:  # lines have their newline, so only a lone byte order mark leaves none
                 yield line.rstrip("\r\n").replace("\r", " ")
     except UnicodeDecodeError as error:
         raise UserError(f"{name} must be UTF-8 text; it is not ({error.reason})") from None

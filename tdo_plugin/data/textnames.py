@@ -1,11 +1,11 @@
-"""The names of text files: which languages they tell, and what those that tell none should be.
+"""The names of text files: the languages they contain, and suggestions for invalid names.
 
     train.en-de.en      one side of a pair
     train.en            text that is parallel over all languages that have such a file
-    corpus.en           text that nobody has split yet, of as many languages as have such a file
-    Europarl.de-en.de   likewise, of a pair, as OPUS has it
+    corpus.en           unsplit text, in all languages that have such a file
+    Europarl.de-en.de   unsplit text of a pair, as in OPUS
 
-fairseq takes pairs apart at their hyphen, so that a code must have none: `pt_BR` for `pt-BR`.
+fairseq splits pairs at the hyphen, so a code must not have one: `pt_BR` for `pt-BR`.
 """
 
 from __future__ import annotations
@@ -23,29 +23,29 @@ SPLITS = ("train", "valid", "test")
 _SPLIT_FILE = re.compile(rf"({'|'.join(SPLITS)})\.(.+)")
 _SIDE = re.compile(rf"({CODE})-({CODE})\.({CODE})")
 _GZIP = ".gz"
-# any language's name in the world, BCP 47's and locales', for files that are to be split
+# any language code in use (BCP 47, locales), for files to be split
 _WORLDLY = r"[A-Za-z]{2,3}(?:[-_@][A-Za-z0-9]+)*"
 _CORPUS_SIDE = re.compile(rf"(.+?)\.({_WORLDLY}-{_WORLDLY})\.({_WORLDLY})")
 _CORPUS = re.compile(rf"(.+)\.({_WORLDLY})")
-# endings of files of other kinds that look like a language's code
+# endings of other kinds of files that look like a language code
 _OTHER_ENDINGS = (
     "md txt tsv csv tmx xml yml ini cfg doc pdf htm log ids sh py js bpe bin idx npy xz zip tgz tar"
 )
 _NO_LANGUAGES = frozenset(_OTHER_ENDINGS.split())
 _MOST_NAMED = 8
 
-# text that nobody has split: name and pair (empty for text of all languages) -> language -> file
+# unsplit text: name and pair (empty for text of all languages) -> language -> file
 Corpora = dict[tuple[str, tuple[str, ...]], dict[str, Path]]
 
 
 @dataclass(frozen=True)
 class TextName:
-    """What the name of a file tells.
+    """The parts of a file's name.
 
     Attributes:
-        split: train, valid or test; else the name of a corpus that is not split.
+        split: train, valid or test; or the name of an unsplit corpus.
         pair: both languages; empty for a file that is parallel over all languages.
-        language: that of the file.
+        language: of the file.
     """
 
     split: str
@@ -54,10 +54,10 @@ class TextName:
 
 
 def text_name(file: str) -> TextName | None:
-    """What the name of a train, valid or test file tells; None for any other, and for no fit one.
+    """The parts of a train, valid or test file's name; None for other or invalid names.
 
     Args:
-        file: its name, without the ending of gzip.
+        file: its name, without the gzip ending.
     """
     match = _SPLIT_FILE.fullmatch(file)
     if not match:
@@ -71,20 +71,20 @@ def text_name(file: str) -> TextName | None:
 
 
 def fit_code(code: str) -> str | None:
-    """A code for a language that fairseq's pairs can hold, `pt_BR` for `pt-BR`, or None.
+    """A language code that is valid in fairseq's pairs, `pt_BR` for `pt-BR`, or None.
 
     Args:
-        code: any name of a language.
+        code: any code of a language.
     """
     fit = re.sub(r"[^A-Za-z0-9]+", "_", code).strip("_")
     return fit if re.fullmatch(CODE, fit) else None
 
 
 def fit_name(file: str) -> str | None:
-    """The name that a train, valid or test file should have; None where it cannot be told.
+    """The name that a train, valid or test file should have; None if it cannot be determined.
 
     Args:
-        file: its name, with the ending of gzip if it has that.
+        file: its name, with the gzip ending if it has one.
     """
     bare = file.removesuffix(_GZIP)
     match = _SPLIT_FILE.fullmatch(bare)
@@ -97,13 +97,13 @@ def fit_name(file: str) -> str | None:
 
 
 def _fit_language(rest: str) -> str | None:
-    """`pt_BR` for `pt-BR`; none for `en-de`, which may be a pair that lacks its file's language."""
+    """`pt_BR` for `pt-BR`; None for `en-de`, which may be a pair without the file's language."""
     pair = re.fullmatch(r"[a-z]{2,3}-[a-z]{2,3}", rest)
     return None if pair or not re.fullmatch(_WORLDLY, rest) else fit_code(rest)
 
 
 def _fit_side(rest: str) -> str:
-    """`en-pt_BR.pt_BR` for `en-pt-BR.pt-BR`, whose file's language tells where the pair parts."""
+    """`en-pt_BR.pt_BR` for `en-pt-BR.pt-BR`, split by means of the file's language."""
     pair, _, language = rest.rpartition(".")
     if "." in pair:
         return ""
@@ -120,16 +120,16 @@ def _fit_side(rest: str) -> str:
 
 
 def is_split_file(file: str) -> bool:
-    """Whether a name begins as those of train, valid and test files do."""
+    """Whether a name begins like those of train, valid and test files."""
     return bool(_SPLIT_FILE.fullmatch(file))
 
 
 def refuse_unfit(files: Sequence[str], option: str) -> None:
-    """Say of files whose names fit no pattern what they should be.
+    """Suggest names for files whose names are invalid.
 
     Args:
-        files: names of train, valid and test files that no language can be told of.
-        option: what named their folder.
+        files: invalid names of train, valid and test files.
+        option: that sets their folder.
 
     Raises:
         UserError: there are any.
@@ -140,17 +140,17 @@ def refuse_unfit(files: Sequence[str], option: str) -> None:
     listed = enumerated([f"{file} ({fit})" if fit else file for file, fit in fits.items()])
     advice = "rename or remove them"
     if any(fits.values()):
-        advice = "the names in brackets would be; --rename takes the files as if they had them"
+        advice = "valid names are in brackets; --rename uses the files as if they had them"
         if not all(fits.values()):
             advice += ", others must be renamed or removed"
     raise UserError(
-        f"`{option}` must hold files named as train.X-Y.X, where X and Y are codes of letters, "
-        f"digits and _; these are not: {listed}; {advice}"
+        f"`{option}` must have files named like train.X-Y.X, where X and Y are codes of letters, "
+        f"digits and _; these are invalid: {listed}; {advice}"
     )
 
 
 def enumerated(files: Sequence[str]) -> str:
-    """Names of files in a message, the first few of many."""
+    """A list of file names for a message, abbreviated if it is long."""
     more = len(files) - _MOST_NAMED
     return ", ".join(files[:_MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
 
@@ -160,10 +160,11 @@ def renamed_files(files: Iterable[Path], option: str) -> dict[str, Path]:
 
     Args:
         files: of a folder.
-        option: what named it.
+        option: that sets the folder.
 
     Raises:
-        UserError: two files would have one name, or a train, valid or test file can have none.
+        UserError: two files would have the same name, or a train, valid or test file has no valid
+            one.
     """
     renamed: dict[str, Path] = {}
     unfit = []
@@ -177,7 +178,7 @@ def renamed_files(files: Iterable[Path], option: str) -> dict[str, Path]:
             name = fit
         if name in renamed:
             raise UserError(
-                f"`{option}` must hold one file for {name}; it has {renamed[name].name} and "
+                f"`{option}` must have one file for {name}; it has {renamed[name].name} and "
                 f"{path.name}"
             )
         renamed[name] = path
@@ -189,30 +190,30 @@ def text_files(folder: Path, option: str) -> list[Path]:
     """The files of a folder, by name.
 
     Raises:
-        UserError: a link leads to nothing, or what is named as text is a folder or the like.
+        UserError: a link is broken, or something named as text is not a file.
     """
     paths = sorted(folder.iterdir())
     for path in paths:
         lost = path.is_symlink() and not path.exists()
         if lost or (is_split_file(path.name) and not path.is_file()):
-            what = "a link to nothing" if lost else "no file"
-            raise UserError(f"`{option}` must hold text in files; {path.name} is {what}")
+            what = "a broken link" if lost else "not a file"
+            raise UserError(f"`{option}` must have text in files; {path.name} is {what}")
     return [path for path in paths if path.is_file()]
 
 
 def is_table(file: str) -> bool:
-    """Whether a name is that of a table of all languages, `train.tsv` or `train.tsv.gz`."""
+    """Whether a file is a table of all languages, `train.tsv` or `train.tsv.gz`."""
     return file.removesuffix(_GZIP) in {f"{split}.tsv" for split in SPLITS}
 
 
 def unsplit(files: Iterable[Path]) -> Corpora:
-    """Corpora that nobody has split yet: by name and languages, the file of each language.
+    """Unsplit corpora: the file of each language, by name and languages.
 
     Args:
         files: of a folder, plain or gzip.
 
     Returns:
-        Those with at least two languages; codes are such as pairs of fairseq's can hold.
+        Corpora with at least two languages; codes are valid in fairseq's pairs.
     """
     sides: dict[tuple[str, tuple[str, ...]], dict[str, Path]] = {}
     parallel: dict[str, dict[str, Path]] = {}
@@ -231,10 +232,10 @@ def unsplit(files: Iterable[Path]) -> Corpora:
 
 
 def corpus_name(file: str) -> TextName | None:
-    """What the name of text that nobody has split yet tells; None for any other.
+    """The parts of an unsplit text file's name; None for other names.
 
     Args:
-        file: its name, with the ending of gzip if it has that.
+        file: its name, with the gzip ending if it has one.
     """
     name = file.removesuffix(_GZIP)
     if is_split_file(name):
@@ -255,31 +256,31 @@ def _corpus_side(corpus: str, pair: str, language: str) -> TextName | None:
 
 
 def unsplit_advice(corpora: Corpora, pairs: bool = False) -> str:
-    """What to say of corpora that nobody has split yet.
+    """Advice for a message about unsplit corpora.
 
     Args:
-        corpora: as `unsplit` finds them.
-        pairs: whether only text of pairs is taken, and not such as is parallel over more languages.
+        corpora: as found by `unsplit`.
+        pairs: whether only text of pairs is accepted, and not text in more languages.
     """
     names = [path.name for files in corpora.values() for path in files.values()]
     command = "tdo prepare --from with " if pairs and beyond_pairs(corpora) else ""
     return (
         f"{enumerated(names)} are text that is not split; to split it, use {command}--split-valid "
-        "N --split-test N: N sentence pairs for validation and test each, the others for training"
+        "N --split-test N: N sentence pairs each for validation and test, the others for training"
     )
 
 
 def beyond_pairs(corpora: Corpora) -> list[str]:
-    """Languages of the first corpus that is parallel over more than two; empty without one."""
+    """Languages of the first corpus that is parallel over more than two; empty if there is none."""
     return next((sorted(files) for files in corpora.values() if len(files) > 2), [])
 
 
 def refuse_clashes(files: Iterable[Path], option: str) -> None:
-    """Raise UserError where two files are of one corpus and language, as corpus.de and corpus.De.
+    """Raise UserError if two files have the same corpus and language, as corpus.de and corpus.De.
 
     Args:
         files: of a folder, plain or gzip.
-        option: what named it.
+        option: that sets the folder.
     """
     seen: dict[tuple[str, tuple[str, ...], str], Path] = {}
     for path in files:
@@ -289,7 +290,7 @@ def refuse_clashes(files: Iterable[Path], option: str) -> None:
         earlier = seen.setdefault((name.split, name.pair, name.language.casefold()), path)
         if earlier is not path:
             raise UserError(
-                f"`{option}` must hold one file of a corpus for each language; it has "
+                f"`{option}` must have one file of a corpus for each language; it has "
                 f"{earlier.name} and {path.name}"
             )
 

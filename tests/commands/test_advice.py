@@ -72,7 +72,7 @@ ADVICE = (
     ),
     Advice(
         "preprocess BIBLE OUT --vocab-size 60 --split-valid 5 --split-test 5",
-        "which tdo prepare --from splits",
+        "which tdo prepare --from can split",
         ("prepare --from BIBLE --out OUT --vocab-size 60 --split-valid 5 --split-test 5",),
     ),
     Advice(

@@ -365,7 +365,7 @@ BAD = {
     ),
     "no worker": (("--workers", "0"), "`--workers` must be at least 1; it is 0"),
     "no pieces": (("--max-pieces", "0"), "`--max-pieces` must be at least 1; it is 0"),
-    "no text": (("--text", "fr=no.txt"), "`--text` must name text files; no.txt is none"),
+    "no text": (("--text", "fr=no.txt"), "`--text` must be text files; no.txt is not a file"),
     "no average": (("--average", "best-2"), "`--average` must come with a folder in --path"),
     "no beam": (("--beam", "0"), "`--beam` must be at least 1; it is 0"),
     "no pair is left": (

@@ -99,7 +99,7 @@ def test_other_models_are_refused(refused, tmp_path):
         ({"d_model": "16"}, "whole number above 0 as d_model"),
         ({"max_position_embeddings": None}, "above 0 as max_position_embeddings; it is None"),
         ({"decoder_layers": 5}, "must have decoder.layers.4.self_attn.q_proj.weight"),
-        ({"decoder_layers": 3}, "it has decoder.layers.3."),
+        ({"decoder_layers": 3}, "it also has decoder.layers.3."),
         ({"encoder_ffn_dim": 12}, "of shape [12, 16]; it has [24, 16]"),
     ):
         original = copied("m2m100", tmp_path / "other")

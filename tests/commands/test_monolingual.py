@@ -180,7 +180,7 @@ def test_a_whole_folder_stays(text, tmp_path, capsys):
     make(out, *words)
     before = snapshot(out)
     make(out, *words)
-    assert "is whole already" in capsys.readouterr().err
+    assert "is already complete" in capsys.readouterr().err
     assert snapshot(out) == before
     make(out, "--text", f"de={text['de']}", code=2)
     assert "must be a new folder, or `--fresh` given" in capsys.readouterr().err
@@ -215,7 +215,7 @@ def test_a_stopped_run_goes_on(place, text, tmp_path, monkeypatch):
 
 
 BAD = {
-    "no file": (("de=nowhere.txt",), "`--text` must name text files; nowhere.txt is none"),
+    "no file": (("de=nowhere.txt",), "`--text` must be text files; nowhere.txt is not a file"),
     "no language": (("nowhere.txt",), "`--text` must be LANG=FILE; it is nowhere.txt"),
     "nothing named": (("de=",), "`--text` must be LANG=FILE; it is de="),
     "unknown language": (
@@ -227,10 +227,10 @@ BAD = {
     "no line": (("de=EMPTY",), "`--text` must leave a line of de; de: 2 lines, 0 kept .2 empty."),
     "too long": (
         ("fr=FRENCH", "--max-pieces", "1"),
-        "`train.fr-fr` must have lines that are neither empty nor longer than 1 pieces",
+        "`train.fr-fr` must have lines that are not empty and not longer than 1 pieces",
     ),
     "latin-1": (("de=LATIN",), "`.*latin.txt` line 2 must be UTF-8 text; it is not"),
-    "cut off": (("de=CUT",), "`.*cut.gz` must be whole; unpacking it gave"),
+    "cut off": (("de=CUT",), "`.*cut.gz` must be complete; unpacking it gave"),
 }
 
 

@@ -185,7 +185,7 @@ def test_a_whole_folder_is_left_as_it_is(tmp_path: Path) -> None:
             prepare(corpus, tmp_path / "cache", local_files, out, 1, False, messages.append)
             before = {path: path.stat().st_mtime_ns for path in out.rglob("*.bin")}
         assert {path: path.stat().st_mtime_ns for path in out.rglob("*.bin")} == before
-    assert messages[-1] == f"{out} is whole already"
+    assert messages[-1] == f"{out} is already complete"
 
 
 # --- text of one's own -----------------------------------------------------------------------
@@ -280,4 +280,4 @@ def test_the_embedded_grammar_is_prepared_and_leaves_nothing_beside_it(
         assert main([*words, "--workers", "2"]) == 0
         assert not (out / "text").exists()
         assert len(list(out.glob("train.*.bin"))) == 12
-    assert capsys.readouterr().err.endswith(f"{out} is whole already\n")
+    assert capsys.readouterr().err.endswith(f"{out} is already complete\n")

@@ -99,7 +99,7 @@ def test_a_wrong_checksum(facts: dict, tmp_path: Path, refused: Callable[..., st
     with archives_of(iwslt.IWSLT14, tmp_path) as (server, _):
         mine = described(iwslt.IWSLT14, server, tmp_path, **facts)
         line = refused(mine, "--out", tmp_path / "out", "--cache", tmp_path / "cache", *PIECES)
-    assert re.search(r"`--from-file` must give iwslt14.de-en.tgz .* not 0{32}", line)
+    assert re.search(r"`--from-file` must provide iwslt14.de-en.tgz .* not 0{32}", line)
     assert not (tmp_path / "cache" / "iwslt14.de-en.tgz").exists()
     assert not is_whole(tmp_path / "out")
 
@@ -186,11 +186,11 @@ def _empty(text: Path) -> None:
 BAD_TEXT = {
     "unequal sides": ("pairs", _shorten, "train.en-de.de` must have as many sentences as .* 60; "),
     "not UTF-8": ("pairs", _spoil, "train.en-fr.fr` line 3 must be UTF-8 text"),
-    "one side": ("pairs", lambda text: (text / "valid.en-de.de").unlink(), "must hold both sides"),
+    "one side": ("pairs", lambda text: (text / "valid.en-de.de").unlink(), "must have both sides"),
     "a wide row": ("table", _widen, "train.tsv` line 5 must have the header's 3 columns"),
-    "half a file": ("gzip", _cut, "train.de.gz` must be whole"),
+    "half a file": ("gzip", _cut, "train.de.gz` must be complete"),
     "nothing left": ("pairs", _empty, "`en-de` must have train text; nothing is left"),
-    "no train": ("gzip", lambda text: [*map(Path.unlink, text.glob("train*"))], "must hold train"),
+    "no train": ("gzip", lambda text: [*map(Path.unlink, text.glob("train*"))], "must have train"),
 }
 
 
@@ -245,7 +245,7 @@ FULL = {  # how the path of a file ends that is being written
     "a download": "cache/iwslt14.de-en.tgz.partial",
     "an archive's text": "work/raw/iwslt14.de-en.tgz/de-en/train.tags.de-en.de.partial",
     "cleaned text": "work/tokens/train.de-en.de.partial",
-    "text in pieces": "/pieces.de.partial",
+    "segmented": "/pieces.de.partial",
     "the data folder": "out/langs.txt.partial",
     "the last file": "out/prepare.json.partial",
 }

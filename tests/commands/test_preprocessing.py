@@ -231,7 +231,7 @@ def test_folders_of_before_are_recognised(folder: TextFolder, tmp_path: Path) ->
     (out / MARK).write_text(json.dumps(before))
     messages: list[str] = []
     make(folder, out, say=messages.append)
-    assert messages == [f"{out} is whole already"]
+    assert messages == [f"{out} is already complete"]
     warmer = replace(SETTINGS, segmentation=SegmentationSettings(60, temperature=5.0))
     for changed in (warmer, replace(SETTINGS, shard_sentences=5), replace(SETTINGS, join_valid=1)):
         with pytest.raises(UserError, match="must be a new folder, or `--fresh` given"):
@@ -242,12 +242,12 @@ def test_other_text_of_the_same_size_is_other_text(folder: TextFolder, tmp_path:
     out = make(folder, tmp_path / "data")
     path = folder.side("train", ("de", "en"), "de")
     path.write_text(path.read_text("utf-8").replace("rot", "tor"), encoding="utf-8")
-    with pytest.raises(UserError, match="was made of other text or with other settings"):
+    with pytest.raises(UserError, match="was made from other text or with other settings"):
         make(folder, out)
     (out / TEXTS).unlink()  # folders of before have only sizes
     messages: list[str] = []
     make(folder, out, say=messages.append)
-    assert messages == [f"{out} is whole already"]
+    assert messages == [f"{out} is already complete"]
 
 
 def test_pairs_need_no_validation_text(folder: TextFolder, tmp_path: Path) -> None:
@@ -261,7 +261,7 @@ def test_pairs_need_no_validation_text(folder: TextFolder, tmp_path: Path) -> No
         assert len(list(out.glob("train.*.bin"))) == 4
     assert "no validation set: en-fr; training validates on the other pairs" in messages["some"]
     assert (
-        "no trained pair has a validation set: training goes without validation" in messages["none"]
+        "no trained pair has a validation set: training runs without validation" in messages["none"]
     )
 
 
@@ -285,7 +285,7 @@ def test_some_pairs_of_a_folder_are_what_a_folder_of_their_files_makes(
     out = make(some, tmp_path / "some", settings)
     assert (out / "valid.de-fr.de.bin").is_file()  # joined, of what the two pairs share
     assert digests(out) == digests(make(read_text_folder(alone), tmp_path / "data", settings))
-    with pytest.raises(UserError, match="was made of other text or with other settings"):
+    with pytest.raises(UserError, match="was made from other text or with other settings"):
         make(read_text_folder(root), out, settings)
 
 
@@ -359,7 +359,7 @@ def test_large_text_is_sampled_for_the_model(
     messages: list[str] = []
     settings = SegmentationSettings(60, sentences=sentences, bounded=bounded)
     out = make(folder, tmp_path / "data", PreprocessSettings(settings), say=messages.append)
-    lines = [line for line in messages if "for memory's sake" in line]
+    lines = [line for line in messages if "to limit memory" in line]
     if drawn:
         assert 100 < int(lines[0].split("draws ")[1].split()[0]) < 300
         assert drawn in lines[0]
@@ -389,11 +389,11 @@ def test_test_sets_in_plain_form_are_what_is_scored_against(
     with pytest.raises(UserError, match=rf"`plain/{name}` must have as many lines as test\."):
         read_text_folder(folder.root)
     (folder.root / "plain" / name).unlink()
-    with pytest.raises(UserError, match=rf"`TEXT` must hold plain/{name}"):
+    with pytest.raises(UserError, match=rf"`TEXT` must have plain/{name}"):
         read_text_folder(folder.root)
 
 
 def test_a_set_of_which_nothing_is_left_is_refused(folder: TextFolder, tmp_path: Path) -> None:
     folder.side("valid", ("en", "fr"), "fr").write_text("\n" * SIZES["valid.en-fr"])
-    with pytest.raises(UserError, match=r"`valid\.en-fr` must have lines that are neither empty"):
+    with pytest.raises(UserError, match=r"`valid\.en-fr` must have lines that are not empty"):
         make(folder, tmp_path / "data")

@@ -351,7 +351,7 @@ def test_text_to_table(clone: Path, tmp_path: Path) -> None:
     assert [c[:9] for c in stock(printed.stdout)] == [c[:9] for c in shown]
     assert len([c for c in stock(printed.stdout) if c[0] == "fairseq-preprocess"]) == 3
     again = script(clone, "preprocess.sh", text, run / "data", "--vocab-size", 120)
-    assert "is whole already" in again.stdout and not stock(again.stdout)
+    assert "is already complete" in again.stdout and not stock(again.stdout)
     refused = script(clone, "preprocess.sh", text, run / "data", "--vocab-size", 90, code=2)
     assert "must be a new folder, or `--fresh` given" in refused.stderr
 

@@ -90,8 +90,8 @@ def folder(tmp_path: Path) -> Path:
         ("pairs.txt", "../../x-en", "must have directions such as"),
         ("pairs.txt", "en", "must have directions such as"),
         ("test-pairs.txt", "en-../../x", "must have directions such as"),
-        ("shards.txt", "../../x", "must name folders such as shard2"),
-        ("shards.txt", "/etc", "must name folders such as shard2"),
+        ("shards.txt", "../../x", "must list folders such as shard2"),
+        ("shards.txt", "/etc", "must list folders such as shard2"),
     ],
 )
 def test_lists_of_a_data_folder(folder: Path, name: str, line: str, message: str, capsys):

@@ -1,4 +1,4 @@
-"""Templates filled: what an archive or a set of a description is for one pair or language."""
+"""Fills templates: an archive or set of a description for one pair or language."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tdo_plugin.data.shapes import placeholders
 
 
 def fill(value: Any, names: Mapping[str, str]) -> Any:
-    """A template, or every template within lists and objects (also as keys), filled."""
+    """A template with its names filled in, also within lists and objects (including keys)."""
     if isinstance(value, str):
         return value.format_map(names)
     if isinstance(value, list):
@@ -22,27 +22,27 @@ def fill(value: Any, names: Mapping[str, str]) -> Any:
 
 
 def pair_names(pair: Pair, codes: Mapping[str, str]) -> dict[str, str]:
-    """What templates of a pair may hold."""
+    """The names that templates of a pair may contain."""
     (first, second), called = pair, [codes.get(language, language) for language in pair]
     values = (first, second, f"{first}-{second}", *called)
     return dict(zip(PAIR_NAMES, values, strict=True))
 
 
 def language_names(language: str, codes: Mapping[str, str]) -> dict[str, str]:
-    """What templates of a language may hold."""
+    """The names that templates of a language may contain."""
     return dict(zip(LANGUAGE_NAMES, (language, codes.get(language, language)), strict=True))
 
 
 def expand_archives(
     document: Mapping[str, Any], pairs: Sequence[Pair], whole: bool, mistakes: list[str]
 ) -> dict[str, Archive]:
-    """Every archive by its name: a template in the name stands for each pair or language.
+    """Every archive by name: a template in the name stands for each pair or language.
 
     Args:
         document: the description.
-        pairs: all pairs that its sets are about.
-        whole: that is all there are; variants may have fewer.
-        mistakes: gets what is wrong.
+        pairs: all pairs of its sets.
+        whole: whether these are all pairs; variants may have fewer.
+        mistakes: gets the problems.
     """
     codes = document.get("codes", {})
     families: dict[tuple[str, ...], dict[str, dict[str, str]]] = {
@@ -57,7 +57,7 @@ def expand_archives(
         inside = [*entry["urls"], *entry.get("parts", [])]
         foreign = set().union(used, *map(placeholders, inside)) - {*family, "file"}
         if foreign:
-            mistakes.append(f"archives.{key} cannot know {', '.join(sorted(foreign))}")
+            mistakes.append(f"archives.{key} must not use {', '.join(sorted(foreign))}")
             continue
         if whole:
             unknown = [which for which in entry.get("known", {}) if which not in families[family]]
@@ -94,7 +94,7 @@ def expand_set(
     codes: Mapping[str, str],
     mistakes: list[str],
 ) -> Iterator[ConcreteSet]:
-    """The set of each of its pairs."""
+    """The set for each of its pairs."""
     expected, _ = FORMATS[entry["format"]]
     archives = entry["archive"] if isinstance(entry["archive"], list) else [entry["archive"]]
     paths = entry.get("members", [""] * len(archives))

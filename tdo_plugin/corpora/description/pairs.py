@@ -1,4 +1,4 @@
-"""The language pairs that a description names: written out, by group, or by a rule."""
+"""The language pairs in a description: listed, by group, or by a rule."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from tdo_plugin.corpora.description.schema import Pair
 
 
 class PairNames:
-    """Resolves what stands under `pairs`, `train` and `test`; mistakes go to `mistakes`.
+    """Resolves the values of `pairs`, `train` and `test`; problems are added to `mistakes`.
 
     Attributes:
         train: the pairs with training text.
-        test: the pairs with a test set, in the orientation of their training text if they have any.
+        test: the pairs with a test set, in the order of their training text if they have any.
     """
 
     def __init__(self, document: Mapping[str, Any], mistakes: list[str]) -> None:
@@ -66,7 +66,7 @@ class PairNames:
     def _pair(self, where: str, word: str) -> Pair | None:
         first, dash, second = word.partition("-")
         if not dash or first == second or not {first, second} <= set(self._languages):
-            self._mistakes.append(f"{where} must name pairs of the languages; {word} is none")
+            self._mistakes.append(f"{where} must name pairs of the languages; {word} is not one")
             return None
         usual = self._orientation.get(frozenset((first, second)), (first, second))
         if usual != (first, second):

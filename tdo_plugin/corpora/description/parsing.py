@@ -1,4 +1,4 @@
-"""A description's JSON as a `Corpus`, with everything that contradicts itself told at once."""
+"""Converts a description's JSON to a `Corpus`, and reports all problems together."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ from tdo_plugin.metrics.textform import TextForm
 
 
 def parse(name: str, document: Any, variant: str = "") -> Corpus:
-    """The corpus that `document` describes, in a variant; "a,b" is variant a, then b on top.
+    """The corpus that `document` describes, in a variant; "a,b" is variant a with b applied to it.
 
     Raises:
-        UserError: every mistake of the description, or an unknown variant.
+        UserError: the description has mistakes (all are listed), or the variant is unknown.
     """
     if not isinstance(document, dict):
         raise UserError(f"`{name}` must be a description, a JSON object; it is not")
@@ -149,7 +149,7 @@ def _check_languages(document: Mapping[str, Any], mistakes: list[str]) -> None:
         "monolingual": [entry["language"] for entry in document.get("monolingual", [])],
     }
     mistakes += [
-        f"{where} must name languages of the corpus; {language} is none"
+        f"{where} must name languages of the corpus; {language} is not one"
         for where, mentioned in named.items()
         for language in mentioned
         if language not in languages
@@ -163,7 +163,7 @@ def _check_pairs(corpus: Corpus, has: Mapping[str, tuple[Pair, ...]], mistakes: 
                 mistakes.append(f"no set has {split} text for {'-'.join(pair)}")
         for pair in has[split]:
             if pair not in named:
-                mistakes.append(f"{split} does not name {'-'.join(pair)}, but a set is about it")
+                mistakes.append(f"{split} must have {'-'.join(pair)}, which a set is for")
     held = corpus.hold_out.pairs if corpus.hold_out else ()
     for pair in held:
         if pair not in corpus.train_pairs:
@@ -172,11 +172,11 @@ def _check_pairs(corpus: Corpus, has: Mapping[str, tuple[Pair, ...]], mistakes: 
         if concrete_set.pair in held and getattr(corpus.hold_out, concrete_set.split, None):
             name = "-".join(concrete_set.pair)
             mistakes.append(
-                f"hold_out makes the {concrete_set.split} set of {name}, but a set is about it"
+                f"hold_out makes the {concrete_set.split} set of {name}, but another set is for it"
             )
     for language in corpus.languages:
         if not any(language in pair for pair in corpus.train_pairs):
-            mistakes.append(f"train must have each of the languages; {language} is in no pair")
+            mistakes.append(f"train must have each of the languages; no pair has {language}")
 
 
 def _check_archives(corpus: Corpus, mistakes: list[str]) -> None:
@@ -187,7 +187,7 @@ def _check_archives(corpus: Corpus, mistakes: list[str]) -> None:
 
 def _check_text(corpus: Corpus, mistakes: list[str]) -> None:
     if corpus.form.tokenized_at_source and corpus.form.tokenization == "none":
-        mistakes.append("form.tokenization must say how, where tokenized_at_source is true")
+        mistakes.append("form.tokenization must be set if tokenized_at_source is true")
     alone = [text.language for text in corpus.monolingual]
     if len(set(alone)) < len(alone):
         mistakes.append("monolingual must name each language once")
@@ -197,7 +197,7 @@ def _check_rules(corpus: Corpus, mistakes: list[str]) -> None:
     for split, rules in corpus.clean.items():
         on_tokens = [rule.unit == "tokens" for rule in rules]
         if on_tokens != sorted(on_tokens):
-            mistakes.append(f"clean.{split} must have the rules on tokens last")
+            mistakes.append(f"clean.{split} must have rules on tokens last")
     for rule in corpus.clean["test"]:
         if rule.rule in HELD_OUT:
             mistakes.append(f"clean.test cannot have {rule.rule}: nothing is held out before test")

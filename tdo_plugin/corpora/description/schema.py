@@ -1,4 +1,4 @@
-"""What a description says, as dataclasses; `tdo_plugin.corpora.description` explains the JSON."""
+"""The content of a description as dataclasses; `tdo_plugin.corpora.description` has the JSON."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ Pair = tuple[str, str]
 Row = tuple[str, str]
 
 SPLITS = ("train", "valid", "test")
-HELD_OUT = ("held-out", "held-out-pairs")  # rules that look at other splits
+HELD_OUT = ("held-out", "held-out-pairs")  # rules that compare with other splits
 
 
 @dataclass(frozen=True)
 class Part:
-    """A file that is fetched on its own and read as one with its neighbours."""
+    """A file that is downloaded separately and concatenated with other parts."""
 
     name: str
     urls: tuple[str, ...]
@@ -26,20 +26,20 @@ class Part:
 
 @dataclass(frozen=True)
 class Archive:
-    """A file of the source: a tar or zip archive, or a text as it is (plain or gzip)."""
+    """A file of the source: a tar or zip archive, or text (plain or gzip)."""
 
     name: str
-    urls: tuple[str, ...]  # mirrors with equal bytes, the best first; (): no address is known
+    urls: tuple[str, ...]  # mirrors with equal content, the best first; (): no known address
     bytes: int | None
     sha256: str | None
     md5: str | None
-    source: str  # where these facts were read
-    parts: tuple[Part, ...] = ()  # where there are any, the addresses are theirs
+    source: str  # where these facts were found
+    parts: tuple[Part, ...] = ()  # if there are any, the addresses are theirs
 
 
 @dataclass(frozen=True)
 class Member:
-    """A text within an archive; an empty path: the archive is the text itself."""
+    """A text within an archive; empty path: the archive is the text itself."""
 
     archive: str
     path: str
@@ -47,9 +47,9 @@ class Member:
 
 @dataclass(frozen=True)
 class Deal:
-    """Only some of the rows: row i is dealt to part i mod `parts`, and this is `part`.
+    """A part of the rows: row i is dealt to part i mod `parts`, and this is `part`.
 
-    A row whose side number `side` equals that of an earlier row goes where that one went.
+    A row whose side number `side` equals that of an earlier row goes to the same part.
     """
 
     side: int
@@ -59,12 +59,12 @@ class Deal:
 
 @dataclass(frozen=True)
 class ConcreteSet:
-    """Where rows of one split of one pair come from, with every template filled."""
+    """The source of rows of one split of one pair, with every template filled in."""
 
     split: str
     pair: Pair
-    codes: Pair  # what the source calls the two languages
-    members: tuple[Member, ...]  # one of each language, or one text with both
+    codes: Pair  # the two languages' codes in the source
+    members: tuple[Member, ...]  # one for each language, or one text with both
     format: str
     encoding: str
     rows: str
@@ -74,7 +74,7 @@ class ConcreteSet:
 
 @dataclass(frozen=True)
 class Rule:
-    """A reason to leave a row out; what does not belong to the rule is None."""
+    """A reason to leave a row out; values that do not apply to the rule are None."""
 
     rule: str
     text: str | None = None
@@ -85,7 +85,7 @@ class Rule:
 
 @dataclass(frozen=True)
 class Sample:
-    """At most so many rows of each training pair, drawn before anything is cleaned."""
+    """Maximum number of rows of each training pair, drawn before cleaning."""
 
     pairs: int
     seed: int
@@ -101,7 +101,7 @@ class Take:
 
 @dataclass(frozen=True)
 class HoldOut:
-    """Splits that are taken out of the cleaned training rows of `pairs`."""
+    """Splits that are taken from the cleaned training rows of `pairs`."""
 
     pairs: tuple[Pair, ...]
     seed: int
@@ -111,7 +111,7 @@ class HoldOut:
 
 @dataclass(frozen=True)
 class Monolingual:
-    """Text of one language beside the pairs, `rows` lines of it drawn at random."""
+    """Text of one language in addition to the pairs: `rows` lines, drawn at random."""
 
     language: str
     text: Member
@@ -121,17 +121,17 @@ class Monolingual:
 
 @dataclass(frozen=True)
 class Corpus:
-    """A corpus in one of its variants. Every pair stands once, in the order of the source."""
+    """A corpus in one of its variants. Every pair occurs once, in the order of the source."""
 
     name: str
-    variant: str  # "" for the form that the paper has
-    variants: Mapping[str, str]  # what there is to choose from: name -> what it changes
+    variant: str  # "" for the form in the paper
+    variants: Mapping[str, str]  # the available variants: name -> what it changes
     title: str
     paper: str
     licence: str
     cite: str
     notes: tuple[str, ...]
-    languages: tuple[str, ...]  # their order fixes the ids of the tags
+    languages: tuple[str, ...]  # their order determines the ids of the tags
     codes: Mapping[str, str]
     centre: str | None
     train_pairs: tuple[Pair, ...]
@@ -148,11 +148,11 @@ class Corpus:
     monolingual: tuple[Monolingual, ...]
 
     def code(self, language: str) -> str:
-        """What the source calls a language."""
+        """A language's code in the source."""
         return self.codes.get(language, language)
 
     def sets_of(self, split: str, pair: Pair) -> list[ConcreteSet]:
-        """The sets of one split of one pair, to be read one after the other; [] where none is."""
+        """The sets of one split of one pair, to be read in order; empty if there is none."""
         return [
             concrete_set
             for concrete_set in self.sets
@@ -160,9 +160,9 @@ class Corpus:
         ]
 
     def members_needed(self) -> dict[str, list[str]]:
-        """The texts to unpack from each archive, each once, in the order of their first use.
+        """The texts to extract from each archive, each once, in the order of their first use.
 
-        An archive that is a text itself has the one member "".
+        An archive that is itself a text has the one member "".
         """
         needed: dict[str, dict[str, None]] = {}
         texts = [member for concrete_set in self.sets for member in concrete_set.members]
@@ -171,5 +171,5 @@ class Corpus:
         return {archive: list(paths) for archive, paths in needed.items()}
 
     def archives_needed(self) -> dict[str, Archive]:
-        """The archives to fetch by name, in the order of their first use."""
+        """The archives to download by name, in the order of their first use."""
         return {name: self.archives[name] for name in self.members_needed()}

@@ -1,4 +1,4 @@
-"""Which keys and values the JSON of a description may have."""
+"""The keys and values that the JSON of a description may have."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ ARCHIVE = k.record(
     },
 )
 
-# format -> how many texts one pair has in it, and the options of its reader
+# format -> the number of texts of a pair, and the options of its reader
 FORMATS: dict[str, tuple[int, dict[str, k.Kind]]] = {
     "lines": (2, {}),
     "tagged": (2, {"keep": k.list_of(WORD)}),
@@ -132,7 +132,7 @@ SEGMENTATION = k.all_of(
         lambda value: ("vocab_size" in value) != ("bpe_operations" in value),
     ),
     k.leaf(
-        "an object whose model_type is bpe where it has bpe_operations",
+        "an object whose model_type is bpe if it has bpe_operations",
         lambda value: value["model_type"] == "bpe" or "bpe_operations" not in value,
     ),
 )

@@ -1,1 +1,1 @@
-"""Rows of parallel text: read, drawn, compared, left out."""
+"""Rows of parallel text: reading, sampling, comparing, filtering."""

@@ -1,4 +1,4 @@
-"""Rows that are left out, rule after rule, and how many each rule took."""
+"""Filters rows by rules, and counts the rows that each rule removes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["Cleaner", "HeldOut"]
 
 Tokenized = TypeVar("Tokenized", bound=tuple[str, ...])
 
-# the replacement character; control characters but the tab; unassigned, private use, surrogates
+# the replacement character; control characters except tab; unassigned, private use, surrogates
 _UNREADABLE = regex.compile(r"[\N{REPLACEMENT CHARACTER}\p{Cc}\p{Cn}\p{Co}\p{Cs}--\t]", regex.V1)
 
 
@@ -25,18 +25,17 @@ class Cleaner:
     """The rules of one split for one pair.
 
     Attributes:
-        counts: rule, readable -> rows that it took, in the order of the rules.
+        counts: readable rule -> number of rows that it removed, in the order of the rules.
     """
 
     def __init__(
         self, rules: Sequence[Rule], pair: Pair, held_out: HeldOut | None, scratch: Path
     ) -> None:
-        """Take the rules.
-
+        """
         Args:
-            rules: those on tokens last.
+            rules: rules on tokens last.
             pair: the languages of a row.
-            held_out: what held-out and held-out-pairs look at; None if there are no such rules.
+            held_out: for held-out and held-out-pairs; None if there are no such rules.
             scratch: folder for temporary files.
         """
         self._rules = [(_readable(rule), rule) for rule in rules]
@@ -51,17 +50,17 @@ class Cleaner:
         self.counts = {name: 0 for name, _ in self._rules}
 
     def before_tokens(self, rows: Iterable[Row]) -> Iterator[Row]:
-        """The rows that the rules on text leave over, in order."""
+        """The rows that pass the rules on text, in order."""
         for name, rule in self._rules:
             if rule.unit != "tokens":
                 rows = self._left(name, rows)
         return iter(rows)
 
     def after_tokens(self, rows: Iterable[Tokenized]) -> Iterator[Tokenized]:
-        """The tokenized rows that the rules on tokens, and again that on empty ones, leave over.
+        """The tokenized rows that pass the rules on tokens, and again the rule on empty rows.
 
         Args:
-            rows: both sides, tokens between spaces; what else belongs to a row may follow.
+            rows: both sides, with tokens separated by spaces; further values may follow.
         """
         for name, rule in self._rules:
             if rule.unit == "tokens" or rule.rule == "empty":  # tokenization drops characters
@@ -69,7 +68,7 @@ class Cleaner:
         return iter(rows)
 
     def lets_pass(self, row: Row) -> bool:
-        """Whether no rule takes a single row; duplicates, which needs all rows, is not for this."""
+        """Whether a single row passes all rules; not for duplicates, which need all rows."""
         for name, _ in self._rules:
             if self._takes[name](row):
                 self.counts[name] += 1
@@ -113,7 +112,7 @@ def _is_unreadable(_: Rule, row: Row) -> bool:
 
 
 def _is_plainly_readable(text: str) -> bool:
-    # most text is, and this takes a tenth of the time
+    # most text is, and this check takes a tenth of the time
     return text.isprintable() and "\N{REPLACEMENT CHARACTER}" not in text
 
 

@@ -1,4 +1,4 @@
-"""Sentences of valid and test sets, remembered so that train can be kept clear of them."""
+"""Stores the sentences of valid and test sets, to exclude them from training text."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from tdo_plugin.corpora.description.schema import Pair, Row
 
 
 class HeldOut:
-    """The sentences of valid and test sets, by language, and their pairs.
+    """The sentences of valid and test sets by language, and their pairs.
 
-    Kept are 64 bits of BLAKE2b of each, in some 16 bytes. That a sentence which is none of n
-    held-out ones has its bits in common with one of them has odds of n in 2^64: with a million held
-    out, 1 in 1.8 * 10^13 for each sentence of train.
+    Stored are 64 bits of BLAKE2b of each, in about 16 bytes. The probability that a different
+    sentence shares its bits with one of n held-out ones is n / 2^64: with a million held out, 1 in
+    1.8 * 10^13 for each training sentence.
     """
 
     def __init__(self) -> None:
@@ -25,16 +25,16 @@ class HeldOut:
         self._rows: defaultdict[Pair, _Numbers] = defaultdict(_Numbers)
 
     def add(self, language: str, text: str) -> None:
-        """Remember a sentence but for case and spaces; a blank one is none."""
+        """Add a sentence, ignoring case and spaces; blank text is not added."""
         if plain := _plain(text):
             self._sentences[language].add(_number(plain))
 
     def add_pair(self, pair: Pair, row: Row) -> None:
-        """Remember a row of a pair, exactly as it is."""
+        """Add a row of a pair, exactly as it is."""
         self._rows[pair].add(_number("\n".join(row)))
 
     def has_side(self, pair: Pair, row: Row) -> bool:
-        """Whether a side of the row is, but for case and spaces, a sentence of its language."""
+        """Whether a side of the row is, ignoring case and spaces, a stored sentence."""
         for language, text in zip(pair, row, strict=True):
             sentences = self._sentences.get(language)
             if sentences is not None and _number(_plain(text)) in sentences:
@@ -42,16 +42,16 @@ class HeldOut:
         return False
 
     def has_pair(self, pair: Pair, row: Row) -> bool:
-        """Whether that very row of that pair is there."""
+        """Whether this exact row of the pair is stored."""
         rows = self._rows.get(pair)
         return rows is not None and _number("\n".join(row)) in rows
 
 
 class _Numbers:
-    """A set of random 64-bit numbers in some 16 bytes each; a few recent ones take more.
+    """A set of random 64-bit numbers in about 16 bytes each; a few recent ones take more.
 
-    The numbers are sorted, and `_starts` says where those with the same leading bits begin, of
-    which there are one or two.
+    The numbers are sorted, and `_starts` has the start of each group with the same leading bits, of
+    one or two numbers.
     """
 
     def __init__(self) -> None:

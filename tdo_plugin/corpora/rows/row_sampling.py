@@ -1,4 +1,4 @@
-"""Which rows are drawn, by a seed and the name of the pair alone."""
+"""Samples rows, depending only on a seed and the name of the pair."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tdo_plugin.corpora.description import Pair, Take
 
 
 def generator(seed: int, pair: Pair, purpose: str) -> random.Random:
-    """A generator of its own for each pair and purpose, so that no pair depends on another."""
+    """A random generator for each pair and purpose, so that pairs are independent."""
     return random.Random(f"{seed} {purpose} {'-'.join(pair)}")
 
 
@@ -17,10 +17,10 @@ def choose(take: Take, total: int, chance: random.Random, taken: Container[int] 
     """The rows, counted from 0, that are held out of `total`.
 
     Args:
-        take: every so manieth, or so many at random.
-        total: how many rows there are.
+        take: every nth row, or a number of rows at random.
+        total: number of rows.
         chance: see `generator`.
-        taken: rows that are held out already.
+        taken: rows that are already held out.
     """
     free = [number for number in range(total) if number not in taken]
     if take.every is not None:

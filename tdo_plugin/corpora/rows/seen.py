@@ -1,11 +1,11 @@
-"""Rows that depend on an equal row before them, in memory that does not grow with the corpus.
+"""Rows that depend on an earlier equal row, in memory that does not grow with the corpus.
 
-Rows go to a temporary file, and 16 bytes of BLAKE2b of each to another (that two of a billion rows
-have them in common by accident has odds below 1 in 10^20). By their value these fall into buckets
-small enough for memory; within one, sorting brings equal ones together. Then the rows are read
-back. One byte of each row, the verdict, is mapped from a file and not held.
+Rows are written to a temporary file, and 16 bytes of BLAKE2b of each to another (the probability
+that two of a billion different rows share them is below 1 in 10^20). These keys are partitioned by
+value into buckets that fit into memory; sorting a bucket groups equal keys. Then the rows are read
+back. The verdict on each row, one byte, is in a memory-mapped file.
 
-The temporary files have no names, so they are gone with the process, however it ends.
+The temporary files have no names, so they disappear with the process, however it ends.
 """
 
 from __future__ import annotations
@@ -22,32 +22,32 @@ import numpy
 
 from tdo_plugin.corpora.description.schema import Deal, Row
 
-BUCKET = 500_000  # rows in a bucket on average, in some 50 MB
-_BLOCK = 1 << 16  # rows read at once
+BUCKET = 500_000  # mean number of rows in a bucket, in about 50 MB
+_BLOCK = 1 << 16  # rows read at a time
 _BUFFER = 1 << 20
 _KEY = numpy.dtype([("high", "<u8"), ("low", "<u8")])
 
-# (numbers of rows, of the first row equal to each) -> what holds for each
+# (numbers of rows, of the first row equal to each) -> verdict on each
 Verdict = Callable[[numpy.ndarray, numpy.ndarray], numpy.ndarray]
 
 
 def mark_repeats(
     rows: Iterable[Row], scratch: Path, bucket: int = BUCKET
 ) -> Iterator[tuple[Row, bool]]:
-    """Each row in order, and whether the very same pair of texts came before.
+    """Each row in order, with whether the same pair of texts occurred before.
 
-    All rows are read before the first comes back.
+    All rows are read before the first is yielded.
 
     Args:
         rows: without line breaks in their texts.
-        scratch: folder for the temporary files, which take as much as the text.
-        bucket: rows that are compared at once, on average.
+        scratch: folder for the temporary files, which are as large as the text.
+        bucket: mean number of rows compared at a time.
     """
     return _judged(rows, "\n".join, numpy.not_equal, scratch, bucket)
 
 
 def dealt(rows: Iterable[Row], deal: Deal, scratch: Path, bucket: int = BUCKET) -> Iterator[Row]:
-    """The rows of one part, see `Deal`; the arguments are as in `mark_repeats`."""
+    """The rows of one part, see `Deal`; arguments as in `mark_repeats`."""
 
     def ours(_: numpy.ndarray, firsts: numpy.ndarray) -> numpy.ndarray:
         chosen: numpy.ndarray = firsts % deal.parts == deal.part
@@ -75,7 +75,7 @@ def _judged(
             count += 1
             spool.write(_bytes("\n".join(row) + "\n"))
             keys.write(blake2b(_bytes(text_of(row)), digest_size=_KEY.itemsize).digest())
-            # written and not left as a hole: in a mapped one a full disk kills the process
+            # written, not sparse: on a full disk a mapped hole kills the process
             verdicts.write(b"\0")
         if not count:
             return
@@ -98,9 +98,9 @@ def _bytes(text: str) -> bytes:
 def _portions(
     keys: IO[bytes], buckets: int, number: int, most: int
 ) -> Iterator[tuple[numpy.ndarray, numpy.ndarray]]:
-    """Rows and keys of one bucket, not much more than `most` at once.
+    """Rows and keys of one bucket, in portions of not much more than `most`.
 
-    One portion is the rule; a row that is repeated very often makes it several.
+    Usually there is one portion; a row that is repeated very often makes several.
     """
     keys.seek(0)
     rows_found, keys_found, size, start = [], [], 0, 0

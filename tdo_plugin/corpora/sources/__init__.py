@@ -1,1 +1,1 @@
-"""Where archives come from, and what is wanted of them."""
+"""Sources of archives, and extraction of texts."""

@@ -1,4 +1,4 @@
-"""What is in a tar or zip archive, in one pass: names of files and their content."""
+"""Reads tar and zip archives in one pass: names of files and their content."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _DAMAGE = (
     lzma.LZMAError,
     EOFError,
     UnicodeError,  # names in a zip
-    NotImplementedError,  # a zip compressed in a way that Python does not know
+    NotImplementedError,  # a zip with a compression that Python does not support
     RuntimeError,  # a zip with a password
 )
 
@@ -43,7 +43,7 @@ Entry = tuple[str, Callable[[], IO[bytes]]]
 
 
 class _Joined(io.RawIOBase):
-    """Files read as one."""
+    """Concatenated files."""
 
     def __init__(self, paths: Sequence[Path]) -> None:
         self._streams: list[io.FileIO] = []
@@ -67,7 +67,7 @@ class _Joined(io.RawIOBase):
     def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
         bases = {io.SEEK_SET: 0, io.SEEK_CUR: self._at, io.SEEK_END: self._ends[-1]}
         if bases[whence] + offset < 0:
-            raise OSError(errno.EINVAL, os.strerror(errno.EINVAL))  # as zipfile knows it of files
+            raise OSError(errno.EINVAL, os.strerror(errno.EINVAL))  # as zipfile expects of files
         self._at = bases[whence] + offset
         return self._at
 
@@ -88,43 +88,43 @@ class _Joined(io.RawIOBase):
 
 
 def open_joined(paths: Sequence[Path]) -> BinaryIO:
-    """Files as one stream, in which one can also go back."""
+    """Concatenated files as one seekable stream."""
     return io.BufferedReader(_Joined(paths), BLOCK)
 
 
 @contextmanager
 def archive_errors(label: str) -> Iterator[None]:
-    """A damaged archive, and one that is none, in one line.
+    """Convert errors of damaged and invalid archives to one line.
 
     Raises:
-        UserError: of the archive.
-        OSError: of the disk.
+        UserError: for the archive.
+        OSError: for the disk.
     """
     try:
         yield
     except (*_DAMAGE, OSError) as error:
-        # gzip and bz2 report damage as an OSError, but then it has no number of the system's
+        # gzip and bz2 report damage as an OSError, but without an error number
         if isinstance(error, OSError) and error.errno is not None:
             raise
         reason = " ".join(str(error).split()) or type(error).__name__
         raise UserError(
-            f"`{label}` must be a whole tar or zip archive; reading it gave: {reason}"
+            f"`{label}` must be a complete tar or zip archive; reading it gave: {reason}"
         ) from None
 
 
 def entries(stream: BinaryIO, left_out: list[str]) -> Iterator[Entry]:
-    """The plain files of an archive in their order, each with what opens it.
+    """The plain files of an archive in order, each with a function that opens it.
 
-    The compression is told from the first bytes. Left out are links, devices, and names that lead
-    out of the folder. An entry can be opened only until the next one is asked for. The archive is
-    read to its end, where its checksum is, so damage anywhere shows.
+    The compression is detected from the first bytes. Links, devices, and names that lead out of the
+    folder are left out. An entry can be opened only until the next is requested. The archive is
+    read to its end, where its checksum is, so damage anywhere is found.
 
     Args:
         stream: at the beginning of the archive.
-        left_out: gets the names of links and devices, and those that lead out of the folder.
+        left_out: gets the names of links and devices, and of files that lead out of the folder.
 
     Raises:
-        Errors that `archive_errors` knows.
+        Errors that `archive_errors` converts.
     """
     head = stream.read(8)
     stream.seek(0)
@@ -154,7 +154,7 @@ def _tar_entries(stream: IO[bytes], left_out: list[str]) -> Iterator[Entry]:
             if member.isreg():
                 yield member.name, partial(_opened, archive, member)
             elif not member.isdir():
-                left_out.append(f"{member.name} ({'a link' if member.linkname else 'no file'})")
+                left_out.append(f"{member.name} ({'a link' if member.linkname else 'not a file'})")
     while stream.read(BLOCK):
         pass
 
@@ -175,5 +175,5 @@ def _zip_entries(stream: BinaryIO, left_out: list[str]) -> Iterator[Entry]:
                 yield info.filename, partial(archive.open, info)
             else:
                 left_out.append(
-                    f"{info.filename} ({'a link' if stat.S_ISLNK(kind) else 'no file'})"
+                    f"{info.filename} ({'a link' if stat.S_ISLNK(kind) else 'not a file'})"
                 )

@@ -1,10 +1,10 @@
-"""A file in a cache that all corpora share, downloaded where it is not there or not right.
+"""A file in a cache that all corpora share, downloaded if it is missing or wrong.
 
-    NAME            the file; only what is whole and right has its name
-    NAME.sha256     what was downloaded first, where the description knows no checksum (JSON)
-    .NAME.lock      keeps two processes from fetching the same file at once
+    NAME            the file; only complete and verified files have their name
+    NAME.sha256     record of the first download if the description has no checksum (JSON)
+    .NAME.lock      prevents two processes from downloading the same file at once
 
-What is being downloaded lies beside it, see `download.py`.
+Unfinished downloads are stored in the same folder, see `download.py`.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ Say = Callable[[str], None]
 
 
 def record_path(file: SourceFile, cache: Path) -> Path:
-    """Where it is written what was downloaded of a file without a known checksum."""
+    """The record of the first download of a file without a known checksum."""
     return cache / f"{file.name}.sha256"
 
 
 def recorded(record: Path) -> Expected:
-    """What was downloaded first; nothing where there is no record, or none that can be read."""
+    """The recorded size and checksum; empty if there is no readable record."""
     try:
         stored = json.loads(record.read_text(encoding="utf-8"))
         return Expected(int(stored["bytes"]), str(stored["sha256"]))
@@ -40,10 +40,10 @@ def recorded(record: Path) -> Expected:
 
 
 def cached(file: SourceFile, cache: Path, say: Say) -> Path:
-    """The path of a file in the cache, which is there and right afterwards.
+    """The path of a file in the cache, after downloading it if it is missing or wrong.
 
     Raises:
-        UserError: no address, or none that has it, with the reason of each.
+        UserError: there is no address, or all failed; the message has the reason for each.
         OSError: the cache cannot be read or written.
     """
     target = cache / file.name
@@ -51,7 +51,7 @@ def cached(file: SourceFile, cache: Path, say: Say) -> Path:
         return target
     if not file.urls:
         raise UserError(
-            f"`--from-file` must give {file.description()}, as no address of it is known "
+            f"`--from-file` must provide {file.description()}, since it has no known address "
             f"({file.source})"
         )
     cache.mkdir(parents=True, exist_ok=True)
@@ -60,13 +60,13 @@ def cached(file: SourceFile, cache: Path, say: Say) -> Path:
             wrong = _wrong(file, target, say)
             if not wrong:
                 return target
-            say(f"{target}: {wrong}; fetched anew")
+            say(f"{target}: {wrong}; downloading it again")
         _download(file, target, say)
     return target
 
 
 def _wrong(file: SourceFile, path: Path, say: Say) -> str:
-    """What is wrong with a file in the cache."""
+    """The problem of a file in the cache."""
     actual = fingerprint([path], file.expected)
     wrong = difference(actual, file.expected)
     if wrong or file.expected.proves_content():
@@ -74,7 +74,7 @@ def _wrong(file: SourceFile, path: Path, say: Say) -> str:
     before = recorded(record_path(file, path.parent))
     wrong = difference(actual, before)
     if not wrong:
-        note = "as at its download" if before.sha256 else "no checksum is known"
+        note = "as in its first download" if before.sha256 else "no checksum is known"
         say(f"{path}: SHA-256 {actual.sha256}, {note}")
     return wrong
 
@@ -88,17 +88,17 @@ def _download(file: SourceFile, target: Path, say: Say) -> None:
 
     def remember(url: str, actual: Fingerprint) -> None:
         if before.sha256:
-            say(f"{file.name}: SHA-256 {actual.sha256}, as at its first download")
+            say(f"{file.name}: SHA-256 {actual.sha256}, as in its first download")
         elif not expected.proves_content():
             _record(record, url, actual)
-            say(f"{file.name}: SHA-256 {actual.sha256}, now in {record} for later downloads")
+            say(f"{file.name}: SHA-256 {actual.sha256}, recorded in {record} for later downloads")
 
     try:
         download(Wanted(target, file.kind, file.urls, expected), say, remember)
     except NoAddressLeft as reasons:
-        hint = f" (without {record} another file would be taken)" if before.sha256 else ""
+        hint = f" (without {record} another file would be accepted)" if before.sha256 else ""
         raise UserError(
-            f"`--from-file` must give {file.description()}, as none of its addresses has it; "
+            f"`--from-file` must provide {file.description()}, since none of its addresses has it; "
             f"{reasons}{hint}"
         ) from None
 
@@ -111,11 +111,11 @@ def _record(path: Path, url: str, actual: Fingerprint) -> None:
 
 @contextmanager
 def _alone(target: Path, say: Say) -> Iterator[None]:
-    """Wait until no other process is fetching the file."""
+    """Wait until no other process is downloading the file."""
     with target.with_name(f".{target.name}.lock").open("w") as stream:
         try:
             fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            say(f"{target.name}: another process is fetching it; waiting")
+            say(f"{target.name}: another process is downloading it; waiting")
             fcntl.flock(stream, fcntl.LOCK_EX)
         yield

@@ -1,4 +1,4 @@
-"""A file from the first of several addresses that has it, going on where an earlier try stopped."""
+"""Downloads a file from the first of several addresses that has it; can resume."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ from tdo_plugin.corpora.sources.partial import Origin, Partial
 from tdo_plugin.corpora.sources.web import Answer, Refused, ask
 
 TRIES = 3  # rounds through the addresses
-PAUSE = 1.0  # seconds before the second round; twice as long before each further one
-LINE_EVERY = 60.0  # seconds between lines of progress, where there is no terminal
+PAUSE = 1.0  # seconds before the second round; doubled before each further round
+LINE_EVERY = 60.0  # seconds between progress lines without a terminal
 
 Say = Callable[[str], None]
 
 
 @dataclass(frozen=True)
 class Wanted:
-    """A file that is to be fetched to `target`; see `SourceFile` for the rest."""
+    """A file to download to `target`; see `SourceFile` for the other attributes."""
 
     target: Path
     kind: str
@@ -44,20 +44,20 @@ class Wanted:
 
 
 class NoAddressLeft(Exception):
-    """No address had the file; the text has each with its reason."""
+    """No address had the file; the message has each address with its reason."""
 
 
 def download(request: Wanted, say: Say, before_naming: Callable[[str, Fingerprint], None]) -> None:
-    """Fetch a file; it gets its name only when its size and checksums are right.
+    """Download a file; it gets its name only when its size and checksums are verified.
 
     Args:
-        request: which, and from where.
-        say: gets a line for each address that is asked and for each that fails.
-        before_naming: gets the address and what came, before the file has its name.
+        request: the file, with its addresses.
+        say: gets a line for each address that is tried and for each that fails.
+        before_naming: called with the address and the result, before the file gets its name.
 
     Raises:
-        NoAddressLeft: none had it.
-        OSError: it cannot be written; what has come stays for the next time.
+        NoAddressLeft: no address had it.
+        OSError: it cannot be written; the partial file is kept for the next time.
     """
     partial = Partial(request.target)
     left = list(request.urls)
@@ -83,7 +83,7 @@ def download(request: Wanted, say: Say, before_naming: Callable[[str, Fingerprin
 
 
 def _while_more_comes(request: Wanted, url: str, partial: Partial, say: Say) -> Fingerprint:
-    """Fetch from one address, anew as often as it has brought at least some bytes more."""
+    """Download from one address, again as long as each attempt brings more bytes."""
     while True:
         before = partial.size
         try:
@@ -92,7 +92,7 @@ def _while_more_comes(request: Wanted, url: str, partial: Partial, say: Say) -> 
         except Refused as refused:
             if refused.lasting or partial.size <= before:
                 raise
-            say(f"{url}: {refused}; once more")
+            say(f"{url}: {refused}; trying again")
             time.sleep(PAUSE)
 
 
@@ -101,13 +101,13 @@ def _proven(request: Wanted, partial: Partial, resumed: bool) -> Fingerprint:
     wrong = difference(actual, request.expected)
     if wrong:
         partial.discard()
-        # two halves that do not fit; all of it in one go may be right
+        # two halves may not fit together; a single download may be right
         raise Refused(wrong, lasting=not resumed)
     return actual
 
 
 def _transfer(request: Wanted, url: str, partial: Partial, say: Say) -> bool:
-    """Bring the partial file to its full length; returns whether earlier bytes are in it."""
+    """Complete the partial file; returns whether it contains bytes of earlier attempts."""
     start, origin = partial.usable(url, request.expected), partial.origin
     if start and origin is not None and start == origin.total:
         return True
@@ -118,14 +118,14 @@ def _transfer(request: Wanted, url: str, partial: Partial, say: Say) -> bool:
                 return False
             _check_size(answer, request.expected)
             if start and origin is not None and origin.goes_on(answer, start, url):
-                say(f"{url}: going on after {readable(start)} of {readable(origin.total or 0)}")
+                say(f"{url}: resuming after {readable(start)} of {readable(origin.total or 0)}")
                 _append(answer, partial, start, say)
                 return True
     except Refused as refused:
         if refused.code != 416 or origin is None or origin.url != url:
             raise
     partial.discard()
-    raise Refused("what has come so far is of another edition")
+    raise Refused("the partial file is of another edition")
 
 
 def _from_the_start(answer: Answer, request: Wanted, url: str, partial: Partial, say: Say) -> None:
@@ -153,11 +153,11 @@ def _too_short(size: int, answer: Answer) -> Refused:
 
 
 def _append(answer: Answer, partial: Partial, start: int, say: Say, head: bytes = b"") -> None:
-    """Add all that comes, `head` first.
+    """Append the answer's body, after `head`.
 
     Raises:
         Refused: it ended too early.
-        OSError: no space left, or another reason why it cannot be written.
+        OSError: there is no space left, or it cannot be written for another reason.
     """
     total, size = answer.total, start
     if total is not None and shutil.disk_usage(partial.path.parent).free < total - start:
@@ -179,7 +179,7 @@ def _append(answer: Answer, partial: Partial, start: int, say: Say, head: bytes 
 def _progress(
     name: str, start: int, total: int | None, say: Say
 ) -> Iterator[Callable[[int], object]]:
-    """To be called with numbers of bytes: a bar on a terminal, else a line now and then."""
+    """A function to call with numbers of bytes; shows a bar on a terminal, else a line at times."""
     if sys.stderr.isatty():
         from tqdm import tqdm
 

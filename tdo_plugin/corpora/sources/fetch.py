@@ -1,4 +1,4 @@
-"""Archives: the user's own file, the one in the cache, or a download."""
+"""Archives: the user's file, the file in the cache, or a download."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ def default_cache() -> Path:
 
 
 def accepted_names(archive: Archive) -> set[str]:
-    """The names by which `fetch` finds a user's own file: those of the archive and of its parts.
+    """The names by which `fetch` finds a user's file: those of the archive and of its parts.
 
-    Each may be called as it is here or as it is at the end of one of its addresses.
+    Each may have its name here or that at the end of one of its addresses.
     """
     return {name for file in (whole_file(archive), *files_of(archive)) for name in file.names()}
 
@@ -35,23 +35,23 @@ def fetch(
 ) -> tuple[Path, ...]:
     """The file of an archive, or its parts in order.
 
-    What is right already is not fetched again. Where no checksum is known, the first download
-    leaves a record in the cache, with which later ones must agree.
+    Verified files are not downloaded again. If no checksum is known, the first download leaves a
+    record in the cache, with which later ones must agree.
 
     Args:
         archive: see `Archive`.
-        cache: folder for what is downloaded.
-        user_files: files of the user's own by name (see `accepted_names`); they stay as they are.
-        say: gets lines about what is going on.
+        cache: folder for downloads.
+        user_files: files of the user by name (see `accepted_names`); not changed.
+        say: gets progress lines.
 
     Raises:
-        UserError: no address has it, with the reason of each; a given file is not what it should
-            be; the cache cannot be written.
+        UserError: no address has it (the message has the reasons), a user's file is wrong, or the
+            cache cannot be written.
     """
     whole, files = whole_file(archive), files_of(archive)
     for file in (whole, *files):
         if file.name in ("", ".", "..") or "/" in file.name:
-            raise UserError(f"`archives` must have names of files; one is {file.name!r}")
+            raise UserError(f"`archives` must have file names; it has {file.name!r}")
     if archive.parts and _own(whole, user_files):
         files = [whole]
     paths = tuple(_fetch(file, cache, user_files, say) for file in files)
@@ -78,16 +78,16 @@ def _fetch(file: SourceFile, cache: Path, user_files: Mapping[str, Path], say: S
         return cached(file, cache, say)
     except OSError as error:
         raise UserError(
-            f"`--cache` must be a folder that {file.name} can be written to; "
+            f"`--cache` must be a folder in which {file.name} can be written; "
             f"{error.filename or cache}: {error.strerror or error}"
         ) from None
 
 
 def _take(file: SourceFile, user_file: Path, before: Expected, say: Say) -> None:
-    """Look at a file of the user's own.
+    """Check a user's file.
 
     Raises:
-        UserError: it is not what is known of the archive.
+        UserError: it is not the known archive.
         OSError: it cannot be read.
     """
     with user_file.open("rb") as stream:
@@ -108,6 +108,6 @@ def _check_together(whole: SourceFile, parts: tuple[Path, ...]) -> None:
     wrong = difference(fingerprint(parts, whole.expected), whole.expected)
     if wrong:
         raise UserError(
-            f"`{whole.name}` must be its parts read as one; {wrong} (what is wrong among them must "
-            f"be deleted to be fetched anew: {', '.join(map(str, parts))})"
+            f"`{whole.name}` must be its concatenated parts; {wrong} (delete wrong parts to "
+            f"download them again: {', '.join(map(str, parts))})"
         )

@@ -1,4 +1,4 @@
-"""Is a file what it is said to be: its first bytes, its size, its checksums."""
+"""Verifies files by their first bytes, size and checksums."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-HEAD = 4096  # bytes that tell a web page from an archive
+HEAD = 4096  # bytes that distinguish a web page from an archive
 BLOCK = 1 << 20
 MAGIC = {
     ".gz": b"\x1f\x8b",
@@ -22,20 +22,20 @@ MAGIC = {
 
 @dataclass(frozen=True)
 class Expected:
-    """What is known of a file beforehand; None: nothing."""
+    """The known facts about a file; None if unknown."""
 
     bytes: int | None = None
     sha256: str | None = None
     md5: str | None = None
 
     def proves_content(self) -> bool:
-        """Whether a wrong byte would be noticed."""
+        """Whether any changed byte would be detected."""
         return bool(self.sha256 or self.md5)
 
 
 @dataclass(frozen=True)
 class Fingerprint:
-    """What a file has; the MD5 is None where it was not asked for."""
+    """The facts about an actual file; the MD5 is None if it was not requested."""
 
     bytes: int
     sha256: str
@@ -43,7 +43,7 @@ class Fingerprint:
 
 
 def fingerprint(paths: Sequence[Path], expected: Expected) -> Fingerprint:
-    """The size and checksums of files read as one, the MD5 only where it is expected."""
+    """Size and checksums of concatenated files, the MD5 only if it is expected."""
     size, sha256 = 0, hashlib.sha256()
     md5 = hashlib.md5(usedforsecurity=False) if expected.md5 else None
     for path in paths:
@@ -57,7 +57,7 @@ def fingerprint(paths: Sequence[Path], expected: Expected) -> Fingerprint:
 
 
 def difference(actual: Fingerprint, expected: Expected) -> str:
-    """Where a file differs from what is expected, "" where it does not."""
+    """The difference between a file and what is expected; "" if there is none."""
     if expected.bytes not in (None, actual.bytes):
         return f"it has {actual.bytes:,} bytes, not {expected.bytes:,}"
     for name, has, expected_digest in (
@@ -70,13 +70,13 @@ def difference(actual: Fingerprint, expected: Expected) -> str:
 
 
 def wrong_kind(name: str, head: bytes) -> str:
-    """What the first bytes of a file give away, "" where they fit.
+    """The problem that the first bytes of a file reveal; "" if there is none.
 
-    Hosts that are gone, and those that ask for a click first, answer with a page and status 200.
+    Abandoned hosts, and hosts that require a click first, answer with a page and status 200.
 
     Args:
-        name: its ending says what kind of file it is; one without a meaning may be anything but a
-            web page.
+        name: its ending determines the kind of file; with an unknown ending it may be anything
+            except a web page.
         head: the first HEAD bytes.
     """
     ending, magic = next(
@@ -88,7 +88,7 @@ def wrong_kind(name: str, head: bytes) -> str:
         return ""
     if re.match(rb"(?:\xef\xbb\xbf)?\s*<", head) and re.search(rb"(?i)<html|<!doctype html", head):
         return f"it is a web page{_title(head)}"
-    return f"it is no {ending} file" if magic else ""
+    return f"it is not a {ending} file" if magic else ""
 
 
 def _title(page: bytes) -> str:
@@ -99,7 +99,7 @@ def _title(page: bytes) -> str:
 
 
 def readable(size: int) -> str:
-    """A number of bytes as people say it."""
+    """A number of bytes in readable units."""
     for unit, power in (("GB", 9), ("MB", 6), ("kB", 3)):
         if size >= 10**power:
             return f"{size / 10**power:.1f} {unit}"

@@ -1,4 +1,4 @@
-"""Asking the addresses of archives whether they still have them, without downloading."""
+"""Checks the addresses of archives without downloading."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from tdo_plugin.corpora.sources.sourcefiles import SourceFile, files_of
 from tdo_plugin.corpora.sources.web import Refused, ask
 
 ASKED_AT_ONCE = 8
-GONE = {404, 410}  # a GET would not find it either
+GONE = {404, 410}  # a GET would fail as well
 
 
 @dataclass(frozen=True)
 class LinkStatus:
-    """What one address answered.
+    """The result for one address.
 
     Attributes:
         archive: the archive's name.
-        file: the same, or the part that is at this address.
-        url: the address, "" where none is known.
-        code: the HTTP status, None where it did not come to one.
-        bytes: the size that the server tells, None where it does not.
-        expected: the size that is known of the file, None where none is.
-        reason: why the file cannot be had here, "" where it can.
+        file: the same, or the part at this address.
+        url: the address, "" if none is known.
+        code: the HTTP status, None if there was none.
+        bytes: the size that the server reports, or None.
+        expected: the known size of the file, or None.
+        reason: why the file is not available here, "" if it is.
     """
 
     archive: str
@@ -39,14 +39,14 @@ class LinkStatus:
 
     @property
     def ok(self) -> bool:
-        """Whether the file can be had here, as far as one can tell without downloading it."""
+        """Whether the file is available here, as far as can be determined without downloading."""
         return not self.reason
 
 
 def check(archives: Iterable[Archive]) -> Iterator[LinkStatus]:
-    """Ask every address of every archive, several at once; the answers come in their order.
+    """Check every address of every archive, several at a time; results are in order.
 
-    A HEAD request, and where that is refused or may be about a web page, a GET of the first bytes.
+    Sends a HEAD request; if it is refused, or may be for a web page, a GET of the first bytes.
     """
     addresses = [
         (archive.name, file, url)
@@ -60,7 +60,7 @@ def check(archives: Iterable[Archive]) -> Iterator[LinkStatus]:
 
 def _status(archive: str, file: SourceFile, url: str) -> LinkStatus:
     code, size = None, None
-    reason = "no address is known; --from-file must give it"
+    reason = "it has no known address; --from-file must provide it"
     if url:
         try:
             code, size, reason = _asked(url, file.kind)
@@ -73,7 +73,7 @@ def _status(archive: str, file: SourceFile, url: str) -> LinkStatus:
 
 
 def _asked(url: str, kind: str) -> tuple[int, int | None, str]:
-    """Status, size and what is wrong with the first bytes."""
+    """Status, size, and the problem of the first bytes."""
     try:
         with ask(url, "HEAD") as answer:
             if answer.type != "text/html":

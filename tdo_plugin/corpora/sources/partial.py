@@ -1,7 +1,7 @@
-"""The beginning of a file, kept so that a later try can go on from there.
+"""The beginning of a file, kept so that a later attempt can resume.
 
-NAME.partial         what has come so far
-NAME.partial.json    which address it came from, and which edition of how many bytes
+NAME.partial         the bytes so far
+NAME.partial.json    the address they came from, the edition, and the total size
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from tdo_plugin.runtime.files import write_text
 
 @dataclass(frozen=True)
 class Origin:
-    """What a partial file is the beginning of."""
+    """The file of which a partial file is the beginning."""
 
     url: str
     total: int | None
@@ -35,10 +35,10 @@ class Origin:
 
 
 class Partial:
-    """What has come of a file so far.
+    """The bytes of a file so far.
 
     Args:
-        target: the whole file.
+        target: the complete file.
     """
 
     def __init__(self, target: Path) -> None:
@@ -58,9 +58,9 @@ class Partial:
             return None
 
     def usable(self, url: str, expected: Expected) -> int:
-        """How many bytes there are that an address may continue.
+        """The number of bytes that an address may continue.
 
-        Those of another address only where a checksum tells whether the halves belong together.
+        Bytes of another address only if a checksum verifies that the halves fit together.
         """
         origin = self.origin
         if origin is None or origin.total is None or self.size > origin.total:
@@ -70,12 +70,12 @@ class Partial:
         return self.size if origin.url == url or expected.proves_content() else 0
 
     def begin(self, origin: Origin) -> None:
-        """Forget what was there."""
+        """Start over, discarding earlier bytes."""
         self.path.write_bytes(b"")
         write_text(self._about, [json.dumps(asdict(origin))])
 
     def discard(self) -> None:
-        """Leave nothing."""
+        """Remove everything."""
         self.path.unlink(missing_ok=True)
         self._about.unlink(missing_ok=True)
 

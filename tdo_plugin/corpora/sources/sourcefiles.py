@@ -1,4 +1,4 @@
-"""The files behind an archive: the archive itself, or the parts that are fetched one by one."""
+"""The files of an archive: the archive itself, or parts that are downloaded separately."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from tdo_plugin.corpora.sources.integrity import Expected
 
 @dataclass(frozen=True)
 class SourceFile:
-    """A file to fetch.
+    """A file to download.
 
     Attributes:
         name: its name in the cache.
-        kind: a name whose ending says what the first bytes must be.
+        kind: a name whose ending determines the expected first bytes.
         urls: mirrors, the best first.
-        expected: what is known of it.
-        source: where these facts were read.
+        expected: known size and checksums.
+        source: where these facts were found.
     """
 
     name: str
@@ -28,7 +28,7 @@ class SourceFile:
     source: str
 
     def names(self) -> list[str]:
-        """What a copy may be called: its name, or as it is at the end of an address."""
+        """Accepted names of a copy: its name, or that at the end of an address."""
         return [self.name, *(unquote(urlsplit(url).path.rpartition("/")[2]) for url in self.urls)]
 
     def description(self) -> str:
@@ -41,17 +41,17 @@ class SourceFile:
 
 
 def whole_file(archive: Archive) -> SourceFile:
-    """The archive in one file, for which there are no addresses where it is kept in parts."""
+    """The archive as one file, without addresses if it is stored in parts."""
     expected = Expected(archive.bytes, archive.sha256, archive.md5)
     return SourceFile(archive.name, archive.name, archive.urls, expected, archive.source)
 
 
 def files_of(archive: Archive) -> list[SourceFile]:
-    """What is to be fetched, in the order in which it is read."""
+    """The files to download, in the order in which they are read."""
     if not archive.parts:
         return [whole_file(archive)]
     first, *others = archive.parts
-    # what parts after the first begin with cannot be told from the archive's name
+    # the first bytes of later parts cannot be derived from the archive's name
     kinds = [(first, archive.name), *((part, "") for part in others)]
     return [
         SourceFile(part.name, kind, part.urls, Expected(), archive.source) for part, kind in kinds

@@ -1,8 +1,8 @@
-"""The texts that are wanted of an archive, unpacked in one pass.
+"""Extracts the required texts of an archive in one pass.
 
-FOLDER/MEMBER              a text; only what is whole has its name
+FOLDER/MEMBER              a text; only complete ones have their name
 FOLDER/INNER.tgz!/MEMBER   a text of an archive within the archive
-FOLDER/.unpacked.json      which members are there, written when all of them are
+FOLDER/.unpacked.json      the members that exist, written after all of them
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from tdo_plugin.errors import UserError
 from tdo_plugin.runtime.files import replaced, write_text
 
 RECORD = ".unpacked.json"
-SHOWN = 3  # names to suggest for one that is not there
+SHOWN = 3  # number of names to suggest for a missing one
 LEFT_OUT = "that are links or lead out of the folder"
 
 Found = dict[str, list[str]]  # member -> its files, relative to the folder
@@ -38,22 +38,22 @@ def unpack(
     folder: Path,
     say: Callable[[str], None] = lambda line: None,
 ) -> dict[str, tuple[Path, ...]]:
-    """Unpack texts; those that are there from an earlier call on the same archive are kept.
+    """Extract texts; those that exist from an earlier call on the same archive are kept.
 
     Args:
         archive: see `Archive`.
         files: its file, or its parts in order.
         members: names or globs ("dev/*.en"), "OUTER/INNER.tgz!NAME" within an archive within the
-            archive; "" for the text that the file itself is.
-        folder: where they go.
-        say: is told of files that were left out: links, and names that lead out of the folder.
+            archive; "" if the file itself is the text.
+        folder: to extract to.
+        say: gets a line about omitted files: links, and names that lead out of the folder.
 
     Returns:
-        For each member its files, those of a glob sorted. A text that is a file itself is that
-        file, and nothing is copied; in parts it is put together in the folder.
+        For each member its files, for a glob sorted. If the file itself is the text, nothing is
+        copied; parts are joined in the folder.
 
     Raises:
-        UserError: a damaged archive, a member that it lacks, a folder that cannot be written.
+        UserError: the archive is damaged or lacks a member, or the folder cannot be written.
     """
     if set(members) == {""} and len(files) == 1:
         return {"": (files[0],)}
@@ -76,7 +76,7 @@ def unpack(
             _remember(folder, stamp, unpacked)
     except OSError as error:
         raise UserError(
-            f"`--out` must be a folder with room for the text of {archive.name}; "
+            f"`--out` must be a folder with space for the text of {archive.name}; "
             f"{error.filename or folder}: {error.strerror}"
         ) from None
     return {member: tuple(folder / name for name in unpacked[member]) for member in members}
@@ -90,13 +90,13 @@ def _extract(
     prefix: str,
     say: Callable[[str], None],
 ) -> Found:
-    """Unpack what is wanted of one archive.
+    """Extract the required members of one archive.
 
     Args:
         stream: the archive.
-        label: what to call it in errors.
-        members: wanted.
-        folder: where all goes.
+        label: its name in errors.
+        members: to extract.
+        folder: to extract to.
         prefix: of the names within the folder.
         say: see `unpack`.
     """
@@ -133,7 +133,7 @@ def _extract(
 
 
 def _fits(name: str, pattern: str) -> bool:
-    """Whether a name is the one that is wanted, or one of those; * stays within a folder."""
+    """Whether a name equals the pattern, or matches it; * stays within a folder."""
     if name == pattern:
         return True
     parts, patterns = PurePosixPath(name).parts, PurePosixPath(pattern).parts
@@ -144,7 +144,7 @@ def _lacks(label: str, member: str, seen: Sequence[str], left_out: Sequence[str]
     if seen:
         has = f"it has {_some(get_close_matches(member, seen, SHOWN) or seen, seen)}"
     elif left_out:
-        has = f"it has but {len(left_out)} {LEFT_OUT}: {_some(left_out, left_out)}"
+        has = f"it has only {len(left_out)} {LEFT_OUT}: {_some(left_out, left_out)}"
     else:
         has = "it has no files"
     return f"`{label}` must have a file {member}; {has}"
@@ -157,14 +157,14 @@ def _some(names: Sequence[str], among: Sequence[str]) -> str:
 
 
 def _write(content: IO[bytes], path: Path) -> None:
-    """Copy a stream to a file that appears only complete."""
+    """Copy a stream to a file atomically."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with replaced(path) as partial, partial.open("wb") as stream:
         shutil.copyfileobj(content, stream, BLOCK)
 
 
 def _recall(folder: Path, stamp: Stamp) -> Found:
-    """Members that were unpacked from this very archive and still are as they were."""
+    """Members that were extracted from this archive and are unchanged."""
     try:
         record = json.loads((folder / RECORD).read_text(encoding="utf-8"))
         if record["archive"] != stamp:

@@ -1,4 +1,4 @@
-"""One question to one address, and in a few words why it was not answered."""
+"""One request to one address, with short reasons for failures."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from dataclasses import dataclass, field
 
 from tdo_plugin import __version__
 
-TIMEOUT = 20.0  # seconds without a byte, after which a connection counts as broken
-PASSING = {408, 425, 429}  # beside 5xx: the same question may be answered later
+TIMEOUT = 20.0  # seconds without data after which a connection counts as broken
+PASSING = {408, 425, 429}  # in addition to 5xx: the same request may succeed later
 
 
 class Refused(Exception):
-    """An address did not give what it should.
+    """A request failed.
 
     Attributes:
-        code: the HTTP status, None where it did not come to one.
-        lasting: whether asking again is in vain.
+        code: the HTTP status, None if there was none.
+        lasting: whether trying again is pointless.
     """
 
     def __init__(self, reason: str, code: int | None = None, lasting: bool = False) -> None:
@@ -32,14 +32,14 @@ class Refused(Exception):
 
 @dataclass(frozen=True)
 class Answer:
-    """What an address has.
+    """The answer of an address.
 
     Attributes:
-        status: 200 for all of the file, 206 for some of it.
-        start: where in the file the body begins.
-        total: bytes of the whole file; None where the server does not say.
-        edition: the ETag, else the date of the last change, "" where the server tells neither.
-        type: what the server takes it for, as text/html.
+        status: 200 for the whole file, 206 for a part.
+        start: offset of the body in the file.
+        total: size of the whole file in bytes; None if the server does not report it.
+        edition: the ETag, or the date of the last change, or "" if the server reports neither.
+        type: the content type that the server reports, such as text/html.
     """
 
     status: int
@@ -50,7 +50,7 @@ class Answer:
     _response: http.client.HTTPResponse = field(repr=False)
 
     def read(self, size: int) -> bytes:
-        """Some bytes as soon as there are any, at most `size`; none at the end of what comes.
+        """Up to `size` bytes as soon as any are available; empty at the end.
 
         Raises:
             Refused: the connection broke.
@@ -59,7 +59,7 @@ class Answer:
             return self._response.read1(size)
 
     def read_head(self, size: int) -> bytes:
-        """The next bytes, fewer than `size` only at the end of what comes.
+        """The next bytes, fewer than `size` only at the end.
 
         Raises:
             Refused: the connection broke.
@@ -72,17 +72,17 @@ class Answer:
 
 @contextmanager
 def ask(url: str, method: str = "GET", span: str | None = None) -> Iterator[Answer]:
-    """Ask an address; the body is read through the answer.
+    """Send a request; the body is read through the answer.
 
     Args:
         url: http or https.
         method: GET or HEAD.
-        span: bytes to ask for, "FIRST-LAST" or "FIRST-"; the server may send all the same.
+        span: byte range, "FIRST-LAST" or "FIRST-"; the server may send everything.
 
     Raises:
-        Refused: no connection, or a status that is not 200 or 206.
+        Refused: there is no connection, or a status other than 200 or 206.
     """
-    # bytes are wanted as they are stored, or a .gz might come without its compression
+    # without transfer compression, which would decompress a .gz file
     headers = {"User-Agent": f"tdo_plugin/{__version__}", "Accept-Encoding": "identity"}
     if span:
         headers["Range"] = f"bytes={span}"
@@ -99,7 +99,7 @@ def _answer(response: http.client.HTTPResponse) -> Answer:
     if response.status == 206:
         span = re.fullmatch(r"bytes (\d+)-\d+/(\d+|\*)", headers.get("Content-Range", "").strip())
         if span is None:
-            raise Refused("sent a part of the file without saying which", 206, lasting=True)
+            raise Refused("sent a part of the file without its range", 206, lasting=True)
         start, total = int(span[1]), _number(span[2])
     elif response.status != 200:
         raise Refused(f"HTTP {response.status} {response.reason}", response.status, lasting=True)
@@ -124,11 +124,11 @@ def _refusals() -> Iterator[None]:
     except (OSError, http.client.HTTPException) as error:
         raise Refused(_words(error)) from None
     except UnicodeError as error:
-        raise Refused(f"not an address that can be asked ({error})", lasting=True) from None
+        raise Refused(f"not a valid address ({error})", lasting=True) from None
 
 
 def _words(reason: object) -> str:
-    """An error of the network in a few words."""
+    """A network error in a few words."""
     if isinstance(reason, TimeoutError):
         return "no answer in time"
     text = getattr(reason, "strerror", None) or str(reason) or type(reason).__name__

@@ -1,7 +1,7 @@
-"""A synchronous grammar: one abstract meaning, said in seven languages.
+"""A synchronous grammar: abstract meanings, linearised in seven languages.
 
-Meanings are numbered; `meaning_at` gives the meaning of a number in an order that depends on a
-seed, and `linearize` says it in a language. Nothing here needs a network, a file or much memory.
+Meanings are numbered; `meaning_at` returns the meaning of a number in an order that depends on a
+seed, and `linearize` gives its sentence in a language. Needs no network, files or much memory.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def linearize(meaning: Meaning, language: str) -> str:
     """The sentence of a meaning.
 
     Raises:
-        KeyError: when ``language`` is not one of `LANGUAGES`.
+        KeyError: ``language`` is not one of `LANGUAGES`.
     """
     return _LINEARIZERS[language](meaning.clause)
 

@@ -1,4 +1,4 @@
-"""How a clause is built from the elements of a kind's lists."""
+"""Functions that build a clause from the elements of a kind's lists."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Time = tuple[str, str, bool]
 
 @dataclass(frozen=True)
 class Kind:
-    """``weight`` is the kind's share in a block of draws; ``size`` its number of meanings."""
+    """``weight`` is the kind's share of a block of draws; ``size`` its number of meanings."""
 
     name: str
     weight: int
@@ -28,7 +28,7 @@ class Kind:
         return prod(len(part) for part in self.parts)
 
     def clause(self, rank: int) -> Clause:
-        """Mixed-radix decoding of ``rank`` in ``range(size)``: different ranks, other clauses."""
+        """Decode ``rank`` in ``range(size)`` by mixed radix: different ranks, different clauses."""
         chosen = []
         for part in self.parts:
             rank, digit = divmod(rank, len(part))
@@ -146,7 +146,7 @@ def pair_done(pair: tuple[NP, NP], act: p.VerbObject, when: Time) -> Clause:
 
 
 class Products(Sequence[Clause]):
-    """Clauses made on demand: a list that is as long as a kind, without its memory."""
+    """Clauses made on demand: a sequence as long as a kind, without storing it."""
 
     def __init__(self, *parts: Sequence[Any], build: Callable[..., Clause]) -> None:
         self._kind = Kind("", 1, parts, build)

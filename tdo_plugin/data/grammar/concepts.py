@@ -1,4 +1,4 @@
-"""Concepts and what goes with what: selectional classes, so that sentences make sense."""
+"""Concepts and selectional classes, which ensure that sentences make sense."""
 
 # ruff: noqa: SIM905
 from __future__ import annotations
@@ -10,7 +10,7 @@ PERSONS = (
     "engineer cook girl boy grandmother guest soldier"
 ).split()
 KIN = "friend neighbor mother father sister brother grandmother".split()
-"""Persons that are said with a possessive, and not in the plural."""
+"""Persons that take a possessive and no plural."""
 
 ANIMALS = "dog cat horse bird cow sheep rabbit mouse".split()
 MASS_FOOD = "bread cheese soup rice meat".split()
@@ -112,7 +112,7 @@ MASS_OBJECTS = {
 }
 PERSON_OBJECTS = "help visit invite call wait_for look_for".split()
 PUNCTUAL = {
-    # events without duration: told in the past or the future only
+    # events without duration: in the past or the future only
     "see": ("a", " ".join([*ANIMALS, *BUILDINGS, "car", "bicycle", "tree"])),
     "find": ("a", " ".join([*THINGS[:2], "phone ring ball umbrella box knife book letter hat"])),
     "lose": ("the", "key bag phone ring umbrella ball hat book letter suitcase"),

@@ -50,7 +50,7 @@ def _determiner(np: NP, key: str, det: str) -> tuple[str, str]:
 
 
 def _phrase(np: NP, case: str, negated: bool = False) -> str:
-    """A noun phrase in a case; ``negated`` makes ``kein`` of the indefinite."""
+    """A noun phrase in a case; ``negated`` turns an indefinite article into ``kein``."""
     if np.is_pronoun:
         text = _PRONOUNS[np.head]
     elif np.head in lex.NAMES:
@@ -87,7 +87,7 @@ def _present(verb: str, person: int) -> str:
 
 
 def _verb(c: Clause, person: int) -> tuple[str, str]:
-    """The finite verb, and what stands at the end of the clause."""
+    """The finite verb, and the verb's part at the end of the clause."""
     if c.verb in ("be", "exist"):
         return (_WAS if c.tense == "past" else _BE)[person], ""
     entry = lex.VERBS[c.verb]
@@ -110,7 +110,7 @@ def _object(c: Clause) -> str:
 
 
 def _middle(c: Clause, time: bool = True) -> str:
-    """All between the subject and the end of the clause."""
+    """Everything between the subject and the end of the clause."""
     indefinite = c.obj is not None and c.obj.det in ("a", "mass", "many", "some", "num")
     governed = bool(c.obj and lex.VERBS[c.verb][6] == "auf")
     obj = _object(c) if c.obj else ""
@@ -154,7 +154,7 @@ def _second(c: Clause) -> str:
 
 
 def _last(c: Clause, person: int) -> str:
-    """What follows the subject of a subordinate clause: the finite verb comes last."""
+    """The rest of a subordinate clause after its subject: the finite verb comes last."""
     finite, end = _verb(c, person)
     attached = lex.VERBS[c.verb][5] == end and end != ""
     return join(_middle(c), end + finite if attached else join(end, finite))

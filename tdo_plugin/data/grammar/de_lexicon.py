@@ -92,7 +92,7 @@ bed Bett | Betten | n
 NAMES = phrases("""Anna=Anna; Emma=Emma; Maria=Maria; Sofia=Sofia; Laura=Laura; Nina=Nina;
     Martin=Martin; Robert=Robert; Daniel=Daniel; Viktor=Viktor; Thomas=Thomas; Oscar=Oskar""")
 
-# the stem before an ending | the word without one
+# stem before an ending | form without ending
 ADJECTIVES = table("""
 beautiful schön
 big groß
@@ -129,7 +129,7 @@ COMPARATIVES = phrases("""young=jünger; tall=größer; strong=stärker; rich=re
     big=größer; small=kleiner; expensive=teurer; cheap=billiger; heavy=schwerer;
     beautiful=schöner""")
 
-# infinitive | ich | du | er | participle (* takes sein) | separable prefix | of the object: d, P
+# infinitive | ich | du | er | participle (*: sein) | separable prefix | object: d, or preposition
 VERBS = table("""
 read lesen | lese | liest | liest | gelesen | |
 write schreiben | schreibe | schreibst | schreibt | geschrieben | |
@@ -185,7 +185,7 @@ know wissen | weiß | weißt | weiß | gewusst | |
 believe glauben | glaube | glaubst | glaubt | geglaubt | |
 """)
 
-# The imperatives that are not the du-form without -st.
+# imperatives other than the du-form without -st
 IMPERATIVES = phrases("""read=lies; draw=zeichne; open=mach; close=mach; clean=putze; feed=füttere;
     wash=wasche; invite=lade; wait_for=warte; forget=vergiss; eat=iss; find=finde; write=schreibe;
     buy=kaufe; sell=verkaufe; drink=trinke; cook=koche; bring=bringe; order=bestelle;

@@ -1,4 +1,4 @@
-"""English: SVO, do-support, progressive for what goes on, articles."""
+"""English: SVO, do-support, progressive for ongoing actions, articles."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def _verb(c: Clause, person: int) -> tuple[str, str]:
 
 
 def _after(c: Clause, time: bool = True) -> str:
-    """All that follows the verb."""
+    """Everything after the verb."""
     entry = lex.VERBS.get(c.verb, [])
     preposition = entry[4] if entry else ""
     obj = join(preposition, _phrase(c.obj, True)) if c.obj else ""

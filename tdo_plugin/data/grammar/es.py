@@ -43,7 +43,7 @@ _IMPERATIVES = {"bring": "trae"}
 
 
 def _feminine(np: NP) -> bool:
-    """Of a single noun: the grammar says of nobody else what he is like."""
+    """For single nouns only: other phrases never take an adjective."""
     return lex.NOUNS[np.head][1] == "f"
 
 
@@ -64,7 +64,7 @@ def _noun(np: NP) -> str:
 
 
 def _phrase(np: NP, negated: bool = False) -> str:
-    """A noun phrase; ``negated`` makes ``ningún`` of the indefinite article."""
+    """A noun phrase; ``negated`` turns the indefinite article into ``ningún``."""
     if np.head in lex.NAMES:
         text = lex.NAMES[np.head]
     elif np.is_pronoun:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from tdo_plugin.data.grammar.lexicon_tables import phrases, table
 
-# singular | gender | plural where it is not regular
+# singular | gender | plural if irregular
 NOUNS = table("""
 teacher profesor | m
 doctor médico | m

@@ -80,7 +80,7 @@ def _plural(noun: str) -> str:
 
 
 def _phrase(np: NP, negated: bool = False) -> str:
-    """A noun phrase; ``negated`` makes ``de`` of the indefinite articles."""
+    """A noun phrase; ``negated`` turns indefinite articles into ``de``."""
     if np.is_pronoun:
         text = _PRONOUNS[np.head]
     elif np.head in lex.NAMES:
@@ -117,7 +117,7 @@ def _participle(word: str, feminine: bool, plural: bool) -> str:
 
 
 def _verb(c: Clause, subj: NP, before: NP | None) -> tuple[str, str]:
-    """The finite verb, and what the second part of the negation precedes."""
+    """The finite verb, and the part that follows the second word of a negation."""
     person = subj.person
     if c.verb == "be":
         past = ("étais", "étais", "était", "étions", "étaient")
@@ -140,7 +140,7 @@ def _verb(c: Clause, subj: NP, before: NP | None) -> tuple[str, str]:
 
 
 def _predication(c: Clause, subj: NP, time: bool = True, before: NP | None = None) -> str:
-    """The verb and all that follows it."""
+    """The verb and everything after it."""
     finite, rest = _verb(c, subj, before)
     no = ("ne", "pas") if c.neg else ("", "")
     government = lex.VERBS[c.verb][8] if c.verb in lex.VERBS else ""

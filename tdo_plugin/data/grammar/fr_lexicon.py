@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from tdo_plugin.data.grammar.lexicon_tables import phrases, table
 
-# singular | gender | plural where it does not just add -s
+# singular | gender | plural if it does not just add -s
 NOUNS = table("""
 teacher professeur | m
 doctor médecin | m
@@ -92,7 +92,7 @@ bed lit | m
 NAMES = phrases("""Anna=Anna; Emma=Emma; Maria=Maria; Sofia=Sofia; Laura=Laura; Nina=Nina;
     Martin=Martin; Robert=Robert; Daniel=Daniel; Viktor=Victor; Thomas=Thomas; Oscar=Oscar""")
 
-# masculine | feminine | masculine plural | before a vowel; the last only for those before the noun
+# masculine | feminine | masculine plural | before a vowel (only for adjectives before the noun)
 ADJECTIVES = table("""
 beautiful beau | belle | beaux | bel
 big grand | grande | grands | grand

@@ -1,4 +1,4 @@
-"""Japanese: particles, verb last, counters, clauses before nouns, polite ends and plain middles."""
+"""Japanese: particles, verb last, counters, clauses before nouns, polite and plain forms."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def _object(c: Clause) -> str:
 
 
 def _middle(c: Clause, time: bool = True) -> str:
-    """All between the subject and the verb."""
+    """Everything between the subject and the verb."""
     place = lex.PLACES[c.place] + "で" if c.place else ""
     return "".join(
         (
@@ -133,7 +133,7 @@ def _existence(c: Clause) -> str:
 
 
 def _clause(c: Clause, topic: str = "は", plain: bool = False) -> str:
-    """A clause; ``plain`` for the middle of a sentence."""
+    """A clause; ``plain`` in the middle of a sentence."""
     if c.verb == "exist":
         return _existence(c)
     assert c.subj is not None

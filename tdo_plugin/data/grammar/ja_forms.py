@@ -50,7 +50,7 @@ def verb(word: str, group: str, form: str, neg: bool, plain: bool) -> str:
 
 
 def predicate(word: str, kind: str, past: bool, neg: bool) -> str:
-    """A polite sentence end with an adjective; ``word`` stands as before a noun."""
+    """A polite sentence end with an adjective; ``word`` is its form before a noun."""
     if kind == "i":
         stem = word[:-1]
         if neg:

@@ -93,7 +93,7 @@ NAMES = phrases("""Anna=アンナ; Emma=エマ; Maria=マリア; Sofia=ソフィ
     Martin=マーティン; Robert=ロバート; Daniel=ダニエル; Viktor=ビクトル; Thomas=トーマス;
     Oscar=オスカー""")
 
-# before a noun | kind: i (before it and as predicate in -i) or n (as predicate without the last)
+# before a noun | kind: i (same form as predicate) or n (drops the last character as predicate)
 ADJECTIVES = table("""
 beautiful 美しい | i
 big 大きい | i
@@ -129,7 +129,7 @@ young 若い | i
 OLD_PERSON = ["年老いた", "高齢の", "n"]
 """Before a noun, then as a predicate with its kind."""
 
-# dictionary form | class: 1 (-ru drops), 5, s (suru), k (kuru) | particle where it is not を
+# dictionary form | class: 1 (-ru drops), 5, s (suru), k (kuru) | particle if it is not を
 VERBS = table("""
 read 読む | 5
 write 書く | 5

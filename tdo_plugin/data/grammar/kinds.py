@@ -1,4 +1,4 @@
-"""The kinds of sentence: each is a product of lists and a function that joins their elements."""
+"""The kinds of sentence: each is a product of lists and a function that builds a clause."""
 
 # ruff: noqa: SIM905
 from __future__ import annotations
@@ -15,7 +15,7 @@ def _affirmed(pairs: list[p.VerbObject]) -> list[p.VerbObject]:
 
 
 def _brief(pairs: list[p.VerbObject]) -> list[p.VerbObject]:
-    """Without what is long in some language, so that two clauses stay within 25 words."""
+    """Without objects that are long in some language, so that two clauses stay within 25 words."""
     return [pair for pair in pairs if pair[0] != "visit" and pair[1].head != "potato"]
 
 
@@ -75,7 +75,7 @@ def _predications() -> list[tuple[NP, str]]:
 
 
 class _Lists:
-    """What several kinds choose from."""
+    """Lists that several kinds use."""
 
     def __init__(self) -> None:
         self.one, self.many, self.described = p.persons_one(), p.persons(), p.persons_described()
@@ -150,7 +150,7 @@ def _movements(x: _Lists) -> list[Kind]:
 
 
 def _states(x: _Lists) -> list[Kind]:
-    """How somebody or something is, and what there is."""
+    """Properties of persons and things, and existence."""
     tenses = ["pres", "past"]
     degrees = [("very", False), ("very", True), ("too", False)]
     return [
@@ -178,7 +178,7 @@ def _questions_and_wishes(x: _Lists) -> list[Kind]:
 
 
 def _compounds(x: _Lists) -> list[Kind]:
-    """Two clauses, one beside or within the other."""
+    """Two clauses, coordinated or one inside the other."""
     brief, brief_rich = _brief(x.simple + x.met), _brief(_affirmed(x.rich + x.met))
     clause = Products(x.one, brief, _brief_times(x.timed), build=build.done)
     short = Products(x.one, _affirmed(brief), _brief_times(x.unfronted), build=build.done)
@@ -222,6 +222,6 @@ def _relatives(x: _Lists, brief: list[p.VerbObject], brief_rich: list[p.VerbObje
 
 
 def make_kinds() -> list[Kind]:
-    """All kinds; their order is part of the corpus, their weights add up to a block's length."""
+    """All kinds; their order is part of the corpus, their weights sum to a block's length."""
     x = _Lists()
     return [*_acts(x), *_movements(x), *_states(x), *_questions_and_wishes(x), *_compounds(x)]

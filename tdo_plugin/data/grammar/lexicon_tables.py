@@ -1,10 +1,10 @@
-"""Reading of the lexicon's string tables, and the last touches of a sentence."""
+"""Parses the lexicon's string tables, and finishes sentences."""
 
 from __future__ import annotations
 
 
 def table(text: str) -> dict[str, list[str]]:
-    """``concept field | field ...``, one entry a line, to ``{concept: [field, ...]}``."""
+    """Parse ``concept field | field ...``, an entry per line, to ``{concept: [field, ...]}``."""
     entries = {}
     for line in text.strip().splitlines():
         concept, _, rest = line.strip().partition(" ")
@@ -13,13 +13,13 @@ def table(text: str) -> dict[str, list[str]]:
 
 
 def phrases(text: str) -> dict[str, str]:
-    """``concept = phrase; concept = phrase`` to a dictionary."""
+    """Parse ``concept = phrase; concept = phrase`` to a dictionary."""
     pairs = (item.split("=") for item in " ".join(text.split()).split(";") if item.strip())
     return {concept.strip(): phrase.strip() for concept, phrase in pairs}
 
 
 def join(*parts: str) -> str:
-    """The parts that are not empty, with one space between."""
+    """The non-empty parts, separated by spaces."""
     return " ".join(part for part in parts if part)
 
 
@@ -28,4 +28,4 @@ def finish(sentence: str, end: str = ".") -> str:
     return sentence[0].upper() + sentence[1:] + end
 
 
-"""What each language's lexicon must have: the name of its table, and the concepts in it."""
+"""The tables that each language's lexicon must have, with their concepts."""

@@ -13,8 +13,8 @@ class NP:
     """A noun phrase.
 
     ``head`` is a noun, a name or a pronoun. ``det`` is one of ``the a this my our your many some
-    num mass none``; definiteness follows from the role where no determiner is spelled out, so that
-    languages without articles say the same. ``count`` belongs to ``num``. ``also`` is a second,
+    num mass none``; without an explicit determiner, definiteness follows from the role, so that
+    languages without articles express the same. ``count`` belongs to ``num``. ``also`` is a second,
     coordinated phrase, ``rel`` a relative clause whose gap is its missing subject or object.
     """
 
@@ -53,8 +53,8 @@ class Clause:
     ``tense`` is ``past pres fut hab``; ``mood`` is ``decl yesno who what where imp``; ``modal`` is
     empty or ``can must want``; ``link`` (``because when that and but``) joins the clause to
     ``sub``.
-    ``front`` puts the adverb of time first. The verb ``be`` has ``pred`` (an adjective), and with
-    ``than`` it compares; the verb ``exist`` says that ``subj`` is at ``loc``.
+    ``front`` moves the adverb of time to the front. The verb ``be`` has ``pred`` (an adjective),
+    and ``than`` for comparisons; the verb ``exist`` states that ``subj`` is at ``loc``.
     """
 
     verb: str
@@ -80,7 +80,7 @@ class Clause:
     sub: Clause | None = None
 
     def repeats_itself(self) -> bool:
-        """Whether somebody acts on, with or for himself in this clause or one within it."""
+        """Whether a person has two roles in this clause or in one inside it."""
         roles = (self.subj, self.obj, self.to, self.companion, self.benefit)
         phrases = [np for np in roles if np is not None]
         heads = [np.head for np in phrases] + [np.also.head for np in phrases if np.also]
@@ -99,5 +99,5 @@ class Meaning:
 
     @property
     def address(self) -> tuple[str, int]:
-        """Canonical name, the same for every seed; two meanings are equal if and only if it is."""
+        """Canonical name, the same for every seed; equal if and only if two meanings are."""
         return self.kind, self.rank

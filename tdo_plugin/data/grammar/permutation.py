@@ -1,4 +1,4 @@
-"""A keyed bijection of ``range(size)``: draws without repetition and without memory."""
+"""A keyed bijection of ``range(size)``: sampling without repetition and without memory."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _ROUNDS = 4
 
 
 def round_keys(*parts: int | str) -> tuple[int, ...]:
-    """64-bit keys of the Feistel rounds, equal on every platform for equal ``parts``."""
+    """64-bit keys of the Feistel rounds; the same on every platform for equal ``parts``."""
     digest = blake2b(repr(parts).encode(), digest_size=8 * _ROUNDS).digest()
     return tuple(int.from_bytes(digest[i : i + 8], "little") for i in range(0, 8 * _ROUNDS, 8))
 
@@ -23,10 +23,10 @@ def _mix(value: int) -> int:
 
 
 def permute(index: int, size: int, keys: tuple[int, ...]) -> int:
-    """Where ``index`` goes; for fixed keys this is a bijection of ``range(size)``.
+    """The image of ``index``; for fixed keys this is a bijection of ``range(size)``.
 
-    A Feistel network over a rectangle of at least ``size`` cells, whose sides are about the root
-    of ``size``; a walk along its cycle leads back inside when it steps outside.
+    A Feistel network on a rectangle of at least ``size`` cells, with sides of about the square root
+    of ``size``, applied repeatedly until the result is below ``size``.
     """
     width = isqrt(size - 1) + 1 if size > 1 else 1
     while True:

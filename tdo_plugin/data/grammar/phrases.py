@@ -1,4 +1,4 @@
-"""Lists of ready noun phrases and verb-object pairs, from which the kinds of sentence are made."""
+"""Lists of noun phrases and verb-object pairs, which the kinds of sentence combine."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def pronouns() -> list[NP]:
 
 
 def persons_one() -> list[NP]:
-    """Single persons, fit for every role: names, the, this, my, our."""
+    """Single persons for any role: names, and nouns with the, this, my, our."""
     phrases = names()
     for noun in c.PERSONS:
         phrases += [
@@ -37,7 +37,7 @@ def persons_one() -> list[NP]:
 
 
 def persons() -> list[NP]:
-    """Subjects: single persons and several."""
+    """Subjects: single persons and groups."""
     phrases = persons_one()
     plain = [noun for noun in c.PERSONS if noun not in c.KIN]
     for place, noun in enumerate(plain):
@@ -80,7 +80,7 @@ def animal_meals() -> list[tuple[NP, VerbObject]]:
 
 
 def _object_phrases(noun: str, bare: str, described: bool) -> list[NP]:
-    """Object phrases of one noun; ``bare`` is how it is said without any other determiner."""
+    """Object phrases of a noun; ``bare`` is its form without any other determiner."""
     if bare == "mass":
         return [NP(noun, "mass", adj=a) for a in (adjectives_of(noun) if described else [""])]
     phrases = []
@@ -96,7 +96,7 @@ def _object_phrases(noun: str, bare: str, described: bool) -> list[NP]:
 
 
 def _polar(verb: str, phrase: NP) -> list[VerbObject]:
-    """Quantities are not negated: languages differ in what the negation then takes in."""
+    """The phrase, affirmed and negated; quantities are not negated, as their scope varies."""
     if phrase.det in ("many", "some", "num"):
         return [(verb, phrase, False)]
     return [(verb, phrase, False), (verb, phrase, True)]
@@ -138,14 +138,14 @@ def loves() -> list[VerbObject]:
 
 
 def times(*tenses: str) -> list[tuple[str, str, bool]]:
-    """Tense, adverb of time, and whether the adverb stands first; always with an adverb."""
+    """Tense, adverb of time, and whether the adverb comes first; always with an adverb."""
     return [
         (t, time, front) for t in tenses for time in c.TIMES[t].split() for front in (False, True)
     ]
 
 
 def bare_times() -> list[tuple[str, str, bool]]:
-    """The tenses that need no adverb to be told apart in all languages."""
+    """The tenses that are distinct in all languages without an adverb."""
     return [("past", "", False), ("pres", "", False)]
 
 
@@ -160,7 +160,7 @@ def locations() -> list[Loc]:
 
 
 def existing() -> list[tuple[NP, bool, str]]:
-    """Things that are somewhere, whether this is denied, and the mood."""
+    """Things at a location, whether this is negated, and the mood."""
     things = []
     for noun in [*c.ANIMALS, *c.FOOD, *c.TEXTS, *c.THINGS[:5], *c.THINGS[6:9], "knife", "hat"]:
         for adj in ["", *adjectives_of(noun)]:

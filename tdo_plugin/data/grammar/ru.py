@@ -1,4 +1,4 @@
-"""Russian: six cases, animacy, aspect, no articles, no present copula, numerals that govern."""
+"""Russian: six cases, animacy, aspect, no articles, no present copula, government by numerals."""
 
 # ruff: noqa: RUF001
 from __future__ import annotations
@@ -33,7 +33,7 @@ def _animate(head: str) -> bool:
 
 
 def gender(np: NP) -> str:
-    """``m f n`` or ``p`` for the plural; of pronouns the masculine is the convention."""
+    """``m f n`` or ``p`` for the plural; pronouns are masculine by convention."""
     if np.person > 2:
         return "p"
     if np.is_pronoun or np.head in ("who", "man"):
@@ -48,7 +48,7 @@ def _determiner(det: str, kind: str, case: str, animate: bool) -> str:
 
 
 def _counted(np: NP, case: str) -> str:
-    """Numerals and quantities; only the nominative and the accusative are asked for."""
+    """Numerals and quantities; only the nominative and the accusative are needed."""
     forms = _entry(np.head)
     animate = _animate(np.head)
     kind = _entry(np.head)[1][0]
@@ -130,7 +130,7 @@ def _past(forms: str, kind: str) -> str:
 
 
 def _verb(c: Clause, subj: NP) -> str:
-    """The verb group: imperfective for what goes on, is a habit, or did not happen."""
+    """The verb group: imperfective for ongoing, habitual or negated events."""
     person, kind = subj.person, gender(subj)
     imperfective, present, past, perfective, future, perfective_past, *_ = lex.VERBS[c.verb]
     if c.modal == "must":

@@ -6,7 +6,7 @@ from __future__ import annotations
 from tdo_plugin.data.grammar.lexicon_tables import phrases, table
 
 # nominative | declension: gender (m, f, n) and H hard or S soft, + when animate |
-# nominative plural | genitive plural | stem of the oblique cases where it differs
+# nominative plural | genitive plural | stem of the oblique cases if it differs
 NOUNS = table("""
 teacher учитель | mS+ | учителя | учителей
 doctor врач | mH+ | врачи | врачей
@@ -199,12 +199,12 @@ know знать | знаю знаешь знают | знал | узнать | �
 believe считать | считаю считаешь считают | считал | посчитать | посчитаю посчитаешь посчитают | посчитал
 """)  # noqa: E501
 THIRD = phrases("sell=продаст; give=даст; eat=съест")
-"""Perfective futures of the third person that do not follow from the second."""
+"""Perfective futures of the third person that cannot be derived from the second."""
 WE = phrases("sell=продадим; give=дадим; eat=съедим")
-"""The same of the first person plural."""
+"""Perfective futures of the first person plural that cannot be derived."""
 EATS = ("ест", "едим")
 GOING = {"go": "иду идёшь идут", "travel": "еду едешь едут"}
-"""Motion under way, where the habit has another verb."""
+"""Verbs of ongoing motion, if the habitual verb differs."""
 IMPERATIVES = phrases("""read=прочитай; write=напиши; buy=купи; sell=продай; eat=съешь;
     drink=выпей; cook=приготовь; bring=принеси; draw=нарисуй; choose=выбери; order=закажи;
     open=открой; close=закрой; clean=почисти; repair=почини; wash=помой; feed=накорми;

@@ -1,4 +1,4 @@
-"""The numbered space of all meanings: index to meaning, a bijection for every seed."""
+"""The numbered space of all meanings: a bijection from index to meaning for every seed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tdo_plugin.data.grammar.permutation import permute, round_keys
 
 @dataclass(frozen=True)
 class _Phase:
-    """A run of blocks with the same kinds; a kind that is used up is missing from the next."""
+    """A run of blocks with the same kinds; exhausted kinds are missing from the next run."""
 
     first_index: int
     first_block: int
@@ -53,25 +53,25 @@ def kind_sizes() -> dict[str, int]:
 
 
 def count_meanings() -> int:
-    """Exact number of meanings; all languages have them all."""
+    """Exact number of meanings, the same in all languages."""
     return _space().count
 
 
 def meaning_at(index: int, seed: int) -> Meaning:
-    """The meaning with number ``index`` in the order that belongs to ``seed``; see `locate`."""
+    """The meaning with number ``index`` in the order of ``seed``; see `locate`."""
     kind, rank = locate(index, seed)
     return Meaning(kind.name, rank, kind.clause(rank))
 
 
 def locate(index: int, seed: int) -> tuple[Kind, int]:
-    """Kind and rank of the meaning with number ``index`` in the order that belongs to ``seed``.
+    """Kind and rank of the meaning with number ``index`` in the order of ``seed``.
 
-    For each seed this is a bijection of ``range(count_meanings())`` and the meanings: different
-    indices never give the same meaning. Kinds of sentence alternate by their weights within each
-    block of indices, in an order that depends on the block.
+    For each seed this is a bijection between ``range(count_meanings())`` and the meanings. Kinds of
+    sentence alternate by their weights within each block of indices, in an order that depends on
+    the block.
 
     Raises:
-        IndexError: when ``index`` is not in ``range(count_meanings())``.
+        IndexError: ``index`` is not in ``range(count_meanings())``.
     """
     space = _space()
     if not 0 <= index < space.count:

@@ -22,7 +22,7 @@ def _adjective(adjective: str, head: str) -> str:
 
 
 def _phrase(np: NP, case: str, bare: bool = False) -> str:
-    """A noun phrase in a case; ``bare`` leaves the indefinite article out."""
+    """A noun phrase in a case; ``bare`` omits the indefinite article."""
     if np.is_pronoun:
         return ""
     before = _relative(np) if np.rel else ""
@@ -76,7 +76,7 @@ def _object(c: Clause) -> str:
 
 
 def _middle(c: Clause, time: bool = True) -> str:
-    """All between the subject and the verb; what is specific stands before what is not."""
+    """Everything between the subject and the verb; specific phrases come first."""
     obj = _object(c) if c.obj else ""
     early = bool(c.obj and c.obj.det in _SPECIFIC)
     return join(
@@ -93,7 +93,7 @@ def _middle(c: Clause, time: bool = True) -> str:
 
 
 def _person(c: Clause) -> int:
-    """A plural noun takes a verb in the singular; only the pronoun *they* shows on it."""
+    """A plural noun takes a singular verb; only the pronoun *they* takes a plural one."""
     if c.subj is None or (c.subj.person == 4 and not c.subj.is_pronoun):
         return 2
     return c.subj.person
@@ -123,7 +123,7 @@ def _verb(c: Clause) -> str:
 
 
 def _asked(word: str) -> str:
-    """The question particle is a word of its own that harmonises with the one before."""
+    """Add the question particle, a separate word that harmonises with the word before it."""
     return f"{word} " + forms.attach(word, "mI")[len(word) :]
 
 

@@ -12,7 +12,7 @@ _VOICELESS = frozenset("çfhkpsşt")
 
 
 def last_vowel(word: str) -> str:
-    """The vowel that harmony follows."""
+    """The vowel that determines vowel harmony."""
     lowered = word.replace("I", "ı").replace("İ", "i").lower()
     return next(letter for letter in reversed(lowered) if letter in _VOWELS)
 
@@ -23,11 +23,11 @@ def ends_in_vowel(word: str) -> bool:
 
 @lru_cache(maxsize=8192)
 def attach(stem: str, suffix: str) -> str:
-    """``stem`` with ``suffix``, written with archiphonemes.
+    """``stem`` with ``suffix``, which is written with archiphonemes.
 
-    ``I`` is a high vowel and ``A`` a low one in harmony with what precedes, ``D`` and ``C`` are
-    voiceless after a voiceless sound; a sound in brackets stands only between two vowels when it
-    is a consonant, and only after a consonant when it is a vowel.
+    ``I`` is a high vowel and ``A`` a low vowel in harmony with the preceding vowel, ``D`` and ``C``
+    are voiceless after a voiceless sound; a consonant in brackets is kept only between two vowels,
+    a vowel in brackets only after a consonant.
     """
     if suffix.startswith("("):
         buffer, suffix = suffix[1], suffix[3:]
@@ -45,7 +45,7 @@ def attach(stem: str, suffix: str) -> str:
     return word
 
 
-# suffixes that begin with a vowel after a consonant, before which a stem softens
+# suffixes with an initial vowel after consonants, before which a stem softens
 CASES = {"n": "", "acc": "(y)I", "dat": "(y)A", "loc": "DA", "gen": "(n)In", "com": "(y)lA"}
 POSSESSIVES = {"my": "(I)m", "your": "(I)n", "our": "(I)mIz"}
 _COPULA = ("(y)Im", "sIn", "", "(y)Iz", "lAr")
@@ -62,7 +62,7 @@ def noun(word: str, soft: str, plural: bool, possessor: str, case: str) -> str:
 
 
 def name(word: str, case: str) -> str:
-    """A name: its suffixes stand after an apostrophe."""
+    """A name: its suffixes follow an apostrophe."""
     if case == "n":
         return word
     return word + "'" + attach(word, CASES[case])[len(word) :]
@@ -73,7 +73,7 @@ def _negated(stem: str) -> str:
 
 
 def finite(stem: str, soft: str, tense: str, person: int, neg: bool) -> tuple[str, str]:
-    """Base and personal ending of ``pres past fut`` (habits are said in the present)."""
+    """Base and personal ending of ``pres past fut`` (habits use the present)."""
     if tense == "past":
         return attach(_negated(stem) if neg else stem, "DI"), _DEFINITE[person]
     if tense == "fut":
@@ -83,7 +83,7 @@ def finite(stem: str, soft: str, tense: str, person: int, neg: bool) -> tuple[st
 
 
 def progressive(stem: str, soft: str, neg: bool) -> str:
-    """The form in -(I)yor, before which a low final vowel is lost."""
+    """The form in -(I)yor, which drops a low final vowel of the stem."""
     if neg:
         return attach(stem, "mIyor")
     if not ends_in_vowel(soft):
@@ -104,7 +104,7 @@ def personal(base: str, ending: str) -> str:
 
 
 def able(stem: str, soft: str, person: int, neg: bool) -> str:
-    """Can, in the aorist."""
+    """The ability form (can), in the aorist."""
     root = "yi" if soft == "ye" else soft
     if not neg:
         return attach(attach(root, "(y)Abilir"), _COPULA[person].replace("(y)", ""))

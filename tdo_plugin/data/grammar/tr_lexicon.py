@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from tdo_plugin.data.grammar.lexicon_tables import phrases, table
 
-# word | stem before a vowel where the last sound softens
+# word | stem before a vowel if the last sound softens
 NOUNS = table("""
 teacher öğretmen
 doctor doktor
@@ -99,7 +99,7 @@ ADJECTIVES = phrases("""beautiful=güzel; big=büyük; black=siyah; blue=mavi; c
     white=beyaz; young=genç""")
 OLD_PERSON = "yaşlı"
 
-# stem | stem before a vowel where it softens | case of the object: acc where nothing is said
+# stem | stem before a vowel if it softens | case of the object if it is not acc
 VERBS = table("""
 read oku
 write yaz

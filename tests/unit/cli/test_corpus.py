@@ -62,7 +62,7 @@ def test_pairs_of_other_centers_are_added(tmp_path):
     assert run("--out", out, "--add", "--languages", "de,fr", "--center", "de", *sizes) == 0
     pairs = {path.name.split(".")[1] for path in out.glob("train.*")}
     assert pairs == {"en-de", "en-fr", "de-fr"}
-    with pytest.raises(UserError, match=r"`--add` must be of pairs that .* lacks; it has fr-de"):
+    with pytest.raises(UserError, match=r"`--add` must have only new pairs; .* already has fr-de"):
         run("--out", out, "--add", "--languages", "de,fr", "--center", "fr", *sizes)
     with pytest.raises(SystemExit):
         run("--out", out, "--add", "--force")
@@ -75,13 +75,16 @@ def test_pairs_of_other_centers_are_added(tmp_path):
         (("--languages", ""), "`--languages` must name at least two of .*; it is empty"),
         (("--languages", "de,fr"), "`--center`"),
         (("--train", "-3"), "`--train` must not be negative; it is -3"),
-        (("--train", "many"), "`--train` must be a number, or one for each pair .*; it is many"),
+        (
+            ("--train", "many"),
+            "`--train` must be a number, or a number for each .*; it is many",
+        ),
         (("--train", "en-de=x"), "`--train` must be a number, .*; it is en-de=x"),
         (("--train", "9,en-de=5"), "`--train` must be a number, .*; it is 9,en-de=5"),
         (("--train", "en-de=1,en-de=2"), "`--train` must name each pair once"),
         (
             ("--train", "en-de=1"),
-            "`--train` must be a number, or have one for each of en-de, en-fr",
+            "`--train` must be a number, or a number for each of en-de, en-fr",
         ),
     ],
 )

@@ -37,7 +37,7 @@ def test_a_corpus_is_shown_with_all_its_addresses(prepare):
 
 def test_a_check_says_of_each_address_what_it_answered(prepare, monkeypatch):
     gone, size = "HTTP 404 Not Found", 1234
-    unknown = "no address is known; --from-file must give it"
+    unknown = "it has no known address; --from-file must provide it"
     answers = [
         LinkStatus("a.gz", "a.gz", "http://h/a.gz", 200, size, None, ""),
         LinkStatus("a.gz", "a.gz", "http://i/a.gz", 404, None, None, gone),
@@ -136,16 +136,16 @@ OUT = ("--out", "data")
         ),
         (
             ("ted19", "--bpe-operations", "9", "--vocab-size", "8", *OUT),
-            "`--bpe-operations` must say the size, and not both; they are 8 and 9",
+            "`--bpe-operations` must be set; they are 8 and 9",
         ),
         (
             ("iwslt17", "--model-type", "unigram", *OUT),
-            "`--model-type` must be bpe where BPE operations are the size (`--vocab-size` replaces "
+            "`--model-type` must be bpe if the size is in BPE operations (`--vocab-size` replaces "
             "them); it is unigram",
         ),
         (
             ("toy", "--bpe-operations", "9", *OUT),
-            "`--model-type` must be bpe where BPE operations are the size",
+            "`--model-type` must be bpe if the size is in BPE operations",
         ),
         (
             ("ted19", "--bpe-operations", "9", "--model-of", ".", *OUT),

@@ -48,6 +48,6 @@ def test_the_form_is_written_down_and_applied(text: Path) -> None:
 def test_another_form_is_another_folder(text: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = prepare(text)
     assert main(["preprocess", str(text), str(out), "--vocab-size", "40"]) == 0
-    assert "is whole already" in capsys.readouterr().out
+    assert "is already complete" in capsys.readouterr().out
     words = ["--vocab-size", "40", "--casing", "lowercased"]
     assert main(["preprocess", str(text), str(out), *words]) == 2

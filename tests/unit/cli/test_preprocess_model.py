@@ -49,7 +49,7 @@ def test_pieces_and_dictionary_are_the_other_folder_s(
     }
     capsys.readouterr()
     assert main(words) == 0
-    assert "is whole already" in capsys.readouterr().out
+    assert "is already complete" in capsys.readouterr().out
     with (model_folder / "dict.txt").open("a", encoding="utf-8") as file:
         file.write("x 1\n")
     assert main(words) == 2

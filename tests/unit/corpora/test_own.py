@@ -85,7 +85,7 @@ def test_a_table_that_is_no_text(tmp_path):
     folder = write(tmp_path / "own", train_tsv="")
     for content, message in (
         (b"de\te\xf1\n", "line 1 must be UTF-8 text"),
-        (gzip.compress(b"")[:10] + b"\xff" * 20, "must be whole"),
+        (gzip.compress(b"")[:10] + b"\xff" * 20, "must be complete"),
     ):
         (folder / "train.tsv").write_bytes(content)
         with pytest.raises(UserError, match=message):
@@ -102,10 +102,10 @@ def test_cleaning_can_be_left_out(tmp_path):
 @pytest.mark.parametrize(
     ("files", "centre", "message"),
     [
-        ({}, None, "`--from` must hold train.X-Y.X"),
-        ({"test_de": "a", "test_en": "a"}, None, "`--from` must hold train.X-Y.X"),
+        ({}, None, "`--from` must have train.X-Y.X"),
+        ({"test_de": "a", "test_en": "a"}, None, "`--from` must have train.X-Y.X"),
         ({"train_de__en_de": "a"}, None, "has no train.de-en.en"),
-        ({"train_de": "a", "train_en": "a"}, "fr", "`--centre` must be a language of the text"),
+        ({"train_de": "a", "train_en": "a"}, "fr", "`--centre` must be one of"),
         ({"train_tsv": "one column\n"}, None, "must begin with a line of language codes"),
         ({"train_tsv_gz": ""}, None, "must begin with a line of language codes"),
         (
@@ -118,13 +118,13 @@ def test_cleaning_can_be_left_out(tmp_path):
                 "test_en__de_de": "a",
             },
             None,
-            "`--from` must hold one test set of each pair; it has 2 of ",
+            "`--from` must have one test set of each pair; it has 2 of ",
         ),
-        ({"train_de": "a", "train_en": ""}, None, "`--from` must hold text; train.en is empty"),
+        ({"train_de": "a", "train_en": ""}, None, "`--from` must have text; train.en is empty"),
         (
             {"train_de": "a", "train_en": "a", "test_de": "a", "test_fr": "a"},
             None,
-            "`--from` must hold training text of each language; fr has none",
+            "`--from` must have training text of each language; fr has none",
         ),
     ],
 )

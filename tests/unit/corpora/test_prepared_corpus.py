@@ -26,7 +26,7 @@ def test_the_outcome_marks_the_folder_whole(tmp_path):
         {"split": "train", "pair": "de-en", "read": 10, "taken": {"empty": 3}, "kept": 7}
     ]
     assert written["model"] == model
-    with pytest.raises(UserError, match="was made of another corpus"):
+    with pytest.raises(UserError, match="was made from another corpus"):
         check_made(tmp_path, "other", fresh=False)
     (tmp_path / MARK).touch()
     assert not check_made(tmp_path, "other", fresh=True)
@@ -35,7 +35,7 @@ def test_the_outcome_marks_the_folder_whole(tmp_path):
 
 def test_a_folder_that_another_command_made_is_not_touched(tmp_path):
     (tmp_path / MARK).touch()  # by `tdo preprocess`, or by a run that was killed before its end
-    with pytest.raises(UserError, match="was made of another corpus"):
+    with pytest.raises(UserError, match="was made from another corpus"):
         check_made(tmp_path, "key", fresh=False)
     (tmp_path / SPLITS).mkdir(parents=True)
     assert not check_made(tmp_path, "key", fresh=False)

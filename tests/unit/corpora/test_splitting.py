@@ -125,17 +125,17 @@ def test_what_cannot_be_split(tmp_path, prepare, sizes, message):
 def test_text_without_a_translation_is_told(tmp_path):
     folder = write(write(tmp_path / "text", range(90)), range(90), "alone", ("en",))
     message, _ = split(folder, tmp_path / "out")
-    assert message == "not used, for want of another language's file: alone.en"
+    assert message == "not used, since another language's file is missing: alone.en"
 
 
 def test_more_than_two_languages_where_pairs_are_wanted(tmp_path):
     folder = write(tmp_path / "text", range(90), languages=("en", "de", "fr"))
-    with pytest.raises(UserError, match="has text of de,en,fr, which tdo prepare --from splits"):
+    with pytest.raises(UserError, match="has text of de,en,fr, which tdo prepare --from can split"):
         split(folder, tmp_path / "out", pairs=True)
 
 
 def test_a_link_to_nothing_is_no_text(tmp_path):
     folder = write(tmp_path / "text", range(90))
     (folder / "corpus.fr").symlink_to(tmp_path / "gone")
-    with pytest.raises(UserError, match=r"text in files; corpus\.fr is a link to nothing"):
+    with pytest.raises(UserError, match=r"text in files; corpus\.fr is a broken link"):
         split(folder, tmp_path / "out")

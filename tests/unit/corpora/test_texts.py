@@ -113,7 +113,7 @@ def test_lines_of_one_language_are_drawn_in_their_order(making):
     assert len(drawn) == 20
     assert drawn == [line for line in every if line in drawn] != every[:20]
     assert (making.out / "mono" / "mono.de").read_text(encoding="utf-8").splitlines() == every
-    assert "en alone: 50 lines, 20 kept" in messages
+    assert "monolingual en: 50 lines, 20 kept" in messages
     none = replace(making, corpus=replace(making.corpus, monolingual=()))
     write_texts(none, [TRAIN], 1, str)
     assert not [*(making.out / "mono").iterdir()]

@@ -144,9 +144,9 @@ def test_a_drawn_text_is_the_same_both_times(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({}, "`--vocab-size` or `--bpe-operations` must say the size"),
-        ({"vocab_size": 5, "bpe_operations": 5}, "and not both; they are 5 and 5"),
-        ({"bpe_operations": 5}, "`--model-type` must be bpe where BPE operations are the size"),
+        ({}, "exactly one of `--vocab-size` and `--bpe-operations` must be set"),
+        ({"vocab_size": 5, "bpe_operations": 5}, "must be set; they are 5 and 5"),
+        ({"bpe_operations": 5}, "`--model-type` must be bpe if the size is in BPE operations"),
     ],
 )
 def test_sizes_that_contradict(settings: dict[str, Any], message: str) -> None:
@@ -191,7 +191,7 @@ def test_preprocess_says_what_came_out(
     record = json.loads((tmp_path / "data" / MARK).read_text(encoding="utf-8"))["segmentation"]
     assert (record["vocab_size"], record["bpe_operations"]) == (0, 30)
     assert main([*words, "--bpe-operations", "30"]) == 0
-    assert "is whole already" in capsys.readouterr().out
+    assert "is already complete" in capsys.readouterr().out
     assert main([*words, "--bpe-operations", "31"]) == 2
     assert "with other settings" in capsys.readouterr().err
     assert main([*words, "--bpe-operations", "5000", "--fresh"]) == 0
@@ -202,10 +202,10 @@ def test_preprocess_says_what_came_out(
     ("words", "message"),
     [
         (["--bpe-operations", "0"], "`--bpe-operations` must be at least 1; it is 0"),
-        (["--bpe-operations", "9"], "`--model-type` must be bpe where BPE operations are the size"),
+        (["--bpe-operations", "9"], "`--model-type` must be bpe if the size is in BPE operations"),
         (
             ["--bpe-operations", "9", "--vocab-size", "8", "--model-type", "bpe"],
-            "`--bpe-operations` must say the size, and not both; they are 8 and 9",
+            "`--bpe-operations` must be set; they are 8 and 9",
         ),
     ],
 )

@@ -140,20 +140,24 @@ def test_memory_does_not_grow(tmp_path):
 @pytest.mark.parametrize(
     ("languages", "changes", "message"),
     [
-        (("en", "xx"), {}, "`--languages` must be among en, .*; one is 'xx'"),
+        (("en", "xx"), {}, "`--languages` must be among en, .*; it has 'xx'"),
         (("en", "de", "en"), {}, "`--languages` must name each language once; en is twice"),
         (("en",), {}, "`--languages` must name at least two of .*; it is en"),
         (("de", "fr"), {}, r"`--center` must be one of `--languages` \(de, fr\); it is en"),
         (("en", "de"), {"train": -1}, "`--train` must not be negative; it is -1"),
         (("en", "de"), {"valid": -5}, "`--valid` must not be negative; it is -5"),
-        (("en", "de"), {"test": 10**15}, "`--test` must be at most .*, by the number of meanings"),
+        (
+            ("en", "de"),
+            {"test": 10**15},
+            "`--test` must be at most .*, from the number of meanings",
+        ),
         (("en", "de"), {"train": 10**15}, "`--train` must be at most"),
         (("en", "de"), {"train": {"en-de": 10**15}}, "`--train` must be at most"),
         (("en", "de"), {"train": {"en-de": -2}}, "`--train` must not be negative; it is -2"),
         (
             ("en", "de", "fr"),
             {"train": {"en-de": 3}},
-            "`--train` must be a number, or have one for each of en-de, en-fr; it has en-de",
+            "`--train` must be a number, or a number for each of en-de, en-fr; it has en-de",
         ),
         (("en", "de"), {"train": {"en-de": 3, "de-en": 3}}, "each of en-de; it has en-de, de-en"),
     ],
@@ -201,9 +205,9 @@ def test_pairs_are_added_to_what_is_there(tmp_path):
 @pytest.mark.parametrize(
     ("added", "message"),
     [
-        (settings("de", "en", center="de"), "`--add` must be of pairs that .* lacks; it has de-en"),
+        (settings("de", "en", center="de"), "must have only new pairs; .* already has de-en"),
         (settings("fr", "de", center="fr", seed=2), "`--test` must be 0, or 15 with --seed 1, as "
-         ".* has; it is 15 with --seed 2"),
+         "in .*; it is 15 with --seed 2"),
         (settings("fr", "de", center="fr", seed=1, test=9), "; it is 9 with --seed 1"),
     ],
 )  # fmt: skip
@@ -219,9 +223,9 @@ def test_what_does_not_fit_what_is_there_is_not_added(tmp_path, added, message):
 @pytest.mark.parametrize(
     ("record", "message"),
     [
-        (None, "`--out` must be a folder of tdo corpus, with --add; .* is none"),
-        ("{", r"corpus.json` must be of tdo corpus; "),
-        ('{"version": 1}', r"corpus.json` must be of tdo corpus; it must have "),
+        (None, "`--out` must be a folder of tdo corpus, with --add; .* is not one"),
+        ("{", r"corpus.json` must be a record of tdo corpus; "),
+        ('{"version": 1}', r"corpus.json` must be a record of tdo corpus; it must have "),
         ("newer", "`--out` must be of version 1 of the grammar, with --add; .* is of 2"),
     ],
 )

@@ -106,11 +106,11 @@ def test_shards_add_to_training_only(tmp_path: Path, write: Write) -> None:
     [
         (
             lambda path: path.with_name("test.en-de.de.bin").unlink(),
-            r"must hold .*test.en-de.de.bin",
+            r"must have .*test.en-de.de.bin",
         ),
         (
             lambda path: path.with_name("test.en-de.de.idx").unlink(),
-            r"must hold .*test.en-de.de.idx",
+            r"must have .*test.en-de.de.idx",
         ),
         (
             lambda path: cut(path.with_name("test.en-de.en.bin"), 2),
@@ -152,5 +152,5 @@ def test_sides_must_be_as_long(tmp_path: Path, write: Write) -> None:
 
 
 def test_a_folder_without_sets_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match=r"`DATA` must hold binarised sets"):
+    with pytest.raises(UserError, match=r"`DATA` must have binarised sets"):
         read_sets([tmp_path])

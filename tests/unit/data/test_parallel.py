@@ -65,7 +65,7 @@ def test_no_line_is_too_long_in_any_language():
         (["de", "es"], "`--languages` must be two or more of en, de, fr, it, each once; it has es"),
         (["de"], "`--languages` must be two or more of en, .*; it is de"),
         (["de", "de"], "`--languages` must be two or more .*; it is de,de"),
-        (["de", "it"], "`--data` must hold a test set of en with it, as text in pieces; .*pieces "),
+        (["de", "it"], "`--data` must have a segmented test set of en with it; .*pieces "),
     ],
 )
 def test_languages_that_are_refused(tmp_path, languages, message):
@@ -76,16 +76,16 @@ def test_languages_that_are_refused(tmp_path, languages, message):
 def test_folders_that_are_refused(tmp_path):
     for number, (texts, directions, message) in enumerate(
         [
-            ({}, PAIRS, "`--data` must hold a test set of en with de, .*pieces has none"),
+            ({}, PAIRS, "`--data` must have a segmented test set of en with de; .*pieces has none"),
             (
                 HUB,
                 (*PAIRS, "de-fr"),
-                "`--data` must hold pieces/test.LANGUAGE of all ",
+                "`--data` must have pieces/test.LANGUAGE for all ",
             ),
             (
                 {**HUB, "test.en-de.en": "p q r s t"},
                 PAIRS,
-                "`--languages` must be such that their test sets share lines in en; de, fr share",
+                "`--languages` must have test sets that share lines in en; de, fr share",
             ),
             (
                 {**HUB, "test.en-de.de": "A B"},

@@ -58,7 +58,7 @@ def test_the_files_of_some_pairs_alone(text: Path) -> None:
     [
         (["en-de", "tr-en", "de"], "`--pairs` must be among en-de, en-fr, fr-de; it has tr-en, de"),
         ([""], "`--pairs` must be among en-de, en-fr, fr-de; it has "),
-        (["de-fr"], "`--pairs` must name one with training text; it is de-fr"),
+        (["de-fr"], "`--pairs` must have training text; it is de-fr"),
     ],
 )
 def test_pairs_that_are_not_there_are_refused(text: Path, wanted: list[str], message: str) -> None:
@@ -102,10 +102,10 @@ def test_a_trained_pair_may_lack_its_own_validation_text(text: Path) -> None:
 @pytest.mark.parametrize(
     ("file", "content", "message"),
     [
-        ("valid.de-fr.de", "a\n", r"`TEXT` must hold valid\.de-fr\.fr"),
-        ("valid.en-de.de", None, r"`TEXT` must hold valid\.en-de\.de"),
-        ("train.en-de.de", "one line\n", "must have as many lines as train.en-de.en, 2; it has 1"),
-        ("test.fr", "one line\n", r"`test\.fr` must have as many lines as test\.de, 3"),
+        ("valid.de-fr.de", "a\n", r"`TEXT` must have valid\.de-fr\.fr"),
+        ("valid.en-de.de", None, r"`TEXT` must have valid\.en-de\.de"),
+        ("train.en-de.de", "one line\n", r"as many lines as train.en-de.en \(2\); it has 1"),
+        ("test.fr", "one line\n", r"`test\.fr` must have as many lines as test\.de \(3\)"),
         ("test.fr", "a\n \u3000\nc\n", r"`test\.fr` line 2 must have text; it is empty"),
         ("test.fr-de.fr", "\n", r"`test\.fr-de\.fr` line 1 must have text; it is empty"),
     ],

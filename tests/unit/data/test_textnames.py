@@ -48,9 +48,9 @@ PAIR = ("train.en-de.en", "train.en-de.de")
         (("valid.en-pt-BR.en",), r"valid\.en-pt-BR\.en \(valid\.en-pt_BR\.en\).*--rename"),
         (("test.zh-Hans",), r"test\.zh-Hans \(test\.zh_Hans\)"),
         (("train.en-de.fr",), r"train\.en-de\.fr; rename or remove"),
-        (("train.en-fr.en.gz",), r"train\.en-fr\.en\.gz, which tdo prepare --from takes"),
-        (("train.fr", "train.en"), r"train\.en, which tdo prepare --from takes"),
-        (("valid.tsv",), r"valid\.tsv, which tdo prepare --from takes"),
+        (("train.en-fr.en.gz",), r"train\.en-fr\.en\.gz, which tdo prepare --from can read"),
+        (("train.fr", "train.en"), r"train\.en, which tdo prepare --from can read"),
+        (("valid.tsv",), r"valid\.tsv, which tdo prepare --from can read"),
     ],
 )
 def test_no_file_is_dropped_in_silence(tmp_path, names, message):
@@ -107,7 +107,7 @@ def test_unsplit_corpora(tmp_path):
 
 def test_what_is_named_as_text_is_a_file(tmp_path):
     (write(tmp_path, *PAIR) / "train.en-it.en").symlink_to(tmp_path / "gone")
-    with pytest.raises(UserError, match=r"train\.en-it\.en is a link to nothing"):
+    with pytest.raises(UserError, match=r"train\.en-it\.en is a broken link"):
         text_files(tmp_path, "TEXT")
     (tmp_path / "train.en-it.en").unlink()
     (tmp_path / "valid.en-it.en").mkdir()

@@ -1,7 +1,7 @@
-"""The rows of a source: what stands in its files, whatever their format.
+"""Reads the rows of a source's files in any of the formats.
 
-Everything streams. A file that serves several pairs is read anew for each, so memory depends
-neither on the size of a file nor on the number of its languages.
+Everything is streamed. A file with several pairs is read again for each, so memory depends neither
+on the size of a file nor on the number of its languages.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from tdo_plugin.corpora.rows.seen import dealt
 
 __all__ = ["read"]
 
-# format -> the rows of one text that has both languages
+# format -> the reader of a text with both languages
 _TEXTS: dict[str, Callable[[Path, ConcreteSet], Iterator[Row]]] = {
     "tsv": tsv,
     "multiway-tsv": multiway_tsv,
@@ -31,18 +31,18 @@ _TEXTS: dict[str, Callable[[Path, ConcreteSet], Iterator[Row]]] = {
 def read(
     concrete_set: ConcreteSet, files: Mapping[Member, Sequence[Path]], scratch: Path | None = None
 ) -> Iterator[Row]:
-    """The rows of a set in the order of its pair; no side of a row has a line break in it.
+    """The rows of a set in the order of its pair; no side of a row has a line break.
 
-    Which rows are meant (`rows`) is counted as they are read; `deal` then counts those.
+    `rows` selects by number as the rows are read; `deal` then counts the selected rows.
 
     Args:
         concrete_set: the set.
-        files: the files of each member. They are read one after the other; of two members file i
-            of one belongs to file i of the other.
-        scratch: folder for temporary files where rows are dealt; None for the system's.
+        files: the files of each member, to be concatenated; with two members, file i of one
+            belongs to file i of the other.
+        scratch: folder for temporary files if rows are dealt; None for the system's.
 
     Raises:
-        UserError: a file is damaged or not in the encoding or format, the sides have unequal
+        UserError: a file is damaged or not in the encoding or format, the sides have different
             numbers of sentences, or a column or language is missing.
     """
     members = [files[member] for member in concrete_set.members]
@@ -59,7 +59,7 @@ def read(
 
 
 def _chosen(rows: Iterable[Row], which: str) -> Iterator[Row]:
-    """all, first:N, last:N or without:N:M of some rows; all are read, so all are checked."""
+    """all, first:N, last:N or without:N:M of the rows; all are read, so all are checked."""
     kind, *numbers = which.split(":")
     return _CHOICES[kind](iter(rows), *map(int, numbers))
 

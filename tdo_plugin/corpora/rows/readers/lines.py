@@ -1,4 +1,4 @@
-"""Files as bytes and as lines; what is wrong with them is told by file and line."""
+"""Files as bytes and as lines; errors name file and line."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ _GZIP = b"\x1f\x8b"
 
 @contextlib.contextmanager
 def open_bytes(path: Path) -> Iterator[BinaryIO]:
-    """The bytes of a file, unpacked if they are gzip, whatever its name.
+    """The bytes of a file, decompressed if they are gzip, whatever its name.
 
     Raises:
-        UserError: the gzip is damaged or cut off.
+        UserError: the gzip data is damaged or truncated.
     """
     with path.open("rb") as raw:
         packed = raw.read(len(_GZIP)) == _GZIP
@@ -30,14 +30,14 @@ def open_bytes(path: Path) -> Iterator[BinaryIO]:
             with gzip.open(raw) if packed else contextlib.nullcontext(raw) as stream:
                 yield cast(BinaryIO, stream)
         except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-            raise UserError(f"`{path}` must be whole; unpacking it gave: {error}") from None
+            raise UserError(f"`{path}` must be complete; unpacking it gave: {error}") from None
 
 
 def read_lines(path: Path, encoding: str) -> Iterator[str]:
-    """The lines of a file, plain or gzip, as `data.textfolder.lines_of` understands lines.
+    """The lines of a file, plain or gzip, as defined by `data.textfolder.lines_of`.
 
     Raises:
-        UserError: the file is not in this encoding, or damaged.
+        UserError: the file is damaged, or not in this encoding.
     """
     with (
         open_bytes(path) as raw,
@@ -53,7 +53,7 @@ def _decoded(stream: Iterable[str], path: Path, encoding: str) -> Iterator[str]:
             number += 1
             yield line
     except UnicodeDecodeError as error:
-        # blocks are decoded, so whole lines before the bad bytes have not been given out
+        # blocks are decoded, so complete lines before the bad bytes have not been yielded
         number += 1 + error.object[: error.start].decode(encoding, "ignore").count("\n")
         raise UserError(
             f"`{path}` line {number} must be {encoding.upper()} text; it is not ({error.reason})"
@@ -61,5 +61,5 @@ def _decoded(stream: Iterable[str], path: Path, encoding: str) -> Iterator[str]:
 
 
 def one_line(text: str) -> str:
-    """Text without line breaks and the blanks around them, and without blanks at its ends."""
+    """Text with line breaks replaced by single spaces, and stripped."""
     return " ".join(filter(None, map(str.strip, text.replace("\r", "\n").split("\n"))))

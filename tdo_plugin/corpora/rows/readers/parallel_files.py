@@ -1,4 +1,4 @@
-"""Two texts, one of each language, whose sentences belong together by their order."""
+"""Two texts, one in each language, aligned by the order of their sentences."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tdo_plugin.errors import UserError
 
 _SEGMENT = re.compile(r"<seg\b[^>]*>([^<]*(?:<(?!/seg)[^<]*)*)</seg\s*>", re.IGNORECASE)
 _OPENED = re.compile(r"<seg\b", re.IGNORECASE)
-# with its semicolon: a bare & stands in many such files, and HTML's &copy or &para need none
+# with the semicolon: many such files contain a bare &, and HTML's &copy or &para need none
 _REFERENCE = re.compile(r"&#?\w+;")
 
 
@@ -22,17 +22,17 @@ def parallel(members: Sequence[Sequence[Path]], concrete_set: ConcreteSet) -> It
     """Sentence i of one side with sentence i of the other.
 
     Args:
-        members: the files of either side.
+        members: the files of each side.
         concrete_set: the set, with its format, encoding and options.
 
     Raises:
-        UserError: the sides have unequal numbers of files or of sentences.
+        UserError: the sides have different numbers of files or sentences.
     """
     first, second = members
     if len(first) != len(second):
         raise UserError(
-            f"`{concrete_set.members[1].path}` must find as many files as "
-            f"{concrete_set.members[0].path}, {len(first)}; it finds {len(second)}"
+            f"`{concrete_set.members[1].path}` must match as many files as "
+            f"{concrete_set.members[0].path} ({len(first)}); it matches {len(second)}"
         )
     for paths in zip(first, second, strict=True):
         yield from _matched(
@@ -46,8 +46,8 @@ def _matched(paths: Sequence[Path], sides: Sequence[Iterator[str]]) -> Iterator[
             longer = row.index(None) ^ 1
             total = count + 1 + sum(1 for _ in sides[longer])
             raise UserError(
-                f"`{paths[longer ^ 1]}` must have as many sentences as {paths[longer].name}, "
-                f"{total}; it has {count}"
+                f"`{paths[longer ^ 1]}` must have as many sentences as {paths[longer].name} "
+                f"({total}); it has {count}"
             )
         yield row  # type: ignore[misc]  # of two sides
 
@@ -61,7 +61,7 @@ def _tagged(path: Path, concrete_set: ConcreteSet) -> Iterator[str]:
     names = "|".join(map(re.escape, concrete_set.options.get("keep", ())))
     kept = re.compile(rf"<({names})>(.*?)(?:</\1>)?")
     for line in read_lines(path, concrete_set.encoding):
-        # before its tags one side may have blanks where the other has none
+        # one side may have spaces before its tags where the other has none
         text = line.strip()
         if not text.startswith("<"):
             yield text
@@ -70,7 +70,7 @@ def _tagged(path: Path, concrete_set: ConcreteSet) -> Iterator[str]:
 
 
 def _segments(path: Path, concrete_set: ConcreteSet) -> Iterator[str]:
-    """The test sets of WMT and IWSLT, which are not all well-formed XML, so read line by line."""
+    """The test sets of WMT and IWSLT, read by line since not all are well-formed XML."""
     for number, line in enumerate(read_lines(path, concrete_set.encoding), 1):
         segments = _SEGMENT.findall(line)
         if len(segments) < len(_OPENED.findall(line)):

@@ -1,4 +1,4 @@
-"""Tab-separated texts, one column per language. There is no quoting in them."""
+"""Tab-separated texts without quoting, one column per language."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from tdo_plugin.errors import UserError
 
 
 def tsv(path: Path, concrete_set: ConcreteSet) -> Iterator[Row]:
-    """A table without a header; the option `columns` says where the languages stand.
+    """A table without a header; the option `columns` gives the languages' columns.
 
-    Statmt's tables have lines with fewer columns between articles and elsewhere. What such a line
-    lacks is empty; but if the first line that is not blank lacks it, it is not this table.
+    Statmt's tables have lines with fewer columns between articles and elsewhere. Missing columns
+    are empty; but if the first non-blank line lacks one, the file is refused.
 
     Raises:
-        UserError: `columns` does not name a language, or the file does not have its column.
+        UserError: `columns` lacks a language, or the file lacks a column.
     """
     columns = concrete_set.options.get("columns", {})
     for language in concrete_set.pair:
@@ -38,10 +38,10 @@ def tsv(path: Path, concrete_set: ConcreteSet) -> Iterator[Row]:
 
 
 def multiway_tsv(path: Path, concrete_set: ConcreteSet) -> Iterator[Row]:
-    """A table whose header names what the source calls the languages (Qi et al., 2018).
+    """A table whose header has the languages' codes in the source (Qi et al., 2018).
 
     Raises:
-        UserError: the header lacks a language, or a line has another width than the header.
+        UserError: the header lacks a language, or a line and the header differ in length.
     """
     lines = read_lines(path, concrete_set.encoding)
     header = [cell.strip() for cell in next(lines, "").split("\t")]

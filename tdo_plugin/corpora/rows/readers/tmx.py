@@ -1,4 +1,4 @@
-"""Translation memories (TMX 1.4): units with a variant of each language."""
+"""Translation memories (TMX 1.4): units with variants in several languages."""
 
 from __future__ import annotations
 
@@ -13,16 +13,15 @@ from tdo_plugin.corpora.description.schema import ConcreteSet, Row
 from tdo_plugin.corpora.rows.readers.lines import one_line, open_bytes
 from tdo_plugin.errors import UserError
 
-# TMX before 1.4 has it without the namespace
+# TMX before 1.4 has the attribute without the namespace
 _LANGUAGE = ("{http://www.w3.org/XML/1998/namespace}lang", "lang")
 
 
 def tmx(path: Path, concrete_set: ConcreteSet) -> Iterator[Row]:
     """The units that have both languages; others are left out.
 
-    en is also EN, en-US and en_GB; a variant that is called just like the language comes first,
-    then the first in the file. The file itself says its encoding, unless the set says another
-    than UTF-8.
+    en also matches EN, en-US and en_GB; an exact match takes precedence, then the first in the
+    file. The file declares its encoding, unless the set gives another than UTF-8.
 
     Raises:
         UserError: the file is not XML, or no unit has both languages.
@@ -37,7 +36,7 @@ def tmx(path: Path, concrete_set: ConcreteSet) -> Iterator[Row]:
             yield texts[0], texts[1]
     if not paired:
         raise UserError(
-            f"`{path}` must have {concrete_set.codes[0]} and {concrete_set.codes[1]} side by side; "
+            f"`{path}` must have units with {concrete_set.codes[0]} and {concrete_set.codes[1]}; "
             f"it has {', '.join(languages) or 'no units'}"
         )
 
@@ -59,7 +58,7 @@ def _text_of(unit: dict[str, str], code: str) -> str | None:
 
 
 def _units(path: Path, encoding: str) -> Iterator[dict[str, str]]:
-    """Each unit: language in lower case with "-", as it stands in the file -> text."""
+    """Each unit: language in lower case with "-", in the order of the file -> text."""
     usual = codecs.lookup(encoding).name == "utf-8"
     parser = ElementTree.XMLParser(encoding=None if usual else encoding)
     with open_bytes(path) as stream:
@@ -72,7 +71,7 @@ def _units(path: Path, encoding: str) -> Iterator[dict[str, str]]:
                 open_elements.pop()
                 if _name(element) == "tu":
                     yield _unit(element)
-                    # the tree would grow by every unit that its parent still holds
+                    # otherwise the parent would keep every unit
                     if open_elements:
                         open_elements[-1].clear()
         except ElementTree.ParseError as error:

@@ -135,7 +135,7 @@ def test_a_later_run_goes_on(server: Server, cache: Path) -> None:
     (path,) = fetch(unproven(server.url(NAME)), cache, {}, lines.append)
     assert path.read_bytes() == CONTENT
     assert spans(server)[-1] == "bytes=70000-"
-    assert f"{server.url(NAME)}: going on after 70.0 kB of 200.1 kB" in lines
+    assert f"{server.url(NAME)}: resuming after 70.0 kB of 200.1 kB" in lines
 
 
 def interrupt_after(server: Server, cache: Path, size: int) -> None:
@@ -148,7 +148,7 @@ def interrupt_after(server: Server, cache: Path, size: int) -> None:
 
 
 def interrupting(line: str) -> None:
-    if line.endswith("once more"):
+    if line.endswith("trying again"):
         raise KeyboardInterrupt
 
 
@@ -223,7 +223,7 @@ def test_every_address_is_named_with_its_reason(server: Server, cache: Path) -> 
     text = str(refused.value)
     assert "\n" not in text
     assert text.startswith(
-        f"`--from-file` must give {NAME} ({len(CONTENT):,} bytes, SHA-256 {SHA256})"
+        f"`--from-file` must provide {NAME} ({len(CONTENT):,} bytes, SHA-256 {SHA256})"
     )
     for name, reason in (
         ("gone.tgz", "HTTP 404 Not Found"),
@@ -275,7 +275,8 @@ def test_a_wrong_file_in_the_cache_is_replaced(server: Server, cache: Path) -> N
     (path,) = fetch(described(server.url(NAME)), cache, {}, lines.append)
     assert path.read_bytes() == CONTENT
     assert (
-        lines[0] == f"{path}: it has {len(CONTENT) - 1:,} bytes, not {len(CONTENT):,}; fetched anew"
+        lines[0]
+        == f"{path}: it has {len(CONTENT) - 1:,} bytes, not {len(CONTENT):,}; downloading it again"
     )
 
 
@@ -296,12 +297,12 @@ def test_an_unknown_checksum_is_recorded_and_compared(server: Server, cache: Pat
     assert (record["bytes"], record["sha256"]) == (len(CONTENT), SHA256)
     assert record["url"] == server.url(NAME)
     fetch(archive, cache, {}, lines.append)
-    assert lines[-1] == f"{path}: SHA-256 {SHA256}, as at its download"
+    assert lines[-1] == f"{path}: SHA-256 {SHA256}, as in its first download"
 
     path.write_bytes(OTHER)
     fetch(archive, cache, {}, lines.append)
     assert path.read_bytes() == CONTENT
-    assert lines[-1] == f"{NAME}: SHA-256 {SHA256}, as at its first download"
+    assert lines[-1] == f"{NAME}: SHA-256 {SHA256}, as in its first download"
 
     path.unlink()
     (server.folder / NAME).write_bytes(OTHER)
@@ -335,7 +336,7 @@ def test_a_file_of_ones_own_is_taken_as_it_is(
         (CONTENT[:-1], "it has"),
         (OTHER, "its SHA-256 is"),
         (b"<html><title>Sign in</title>", r'it is a web page \("Sign in"\)'),
-        (b"text", r"it is no \.gz file"),
+        (b"text", r"it is not a \.gz file"),
         (b"", "it is empty"),
         (None, "No such file"),
     ],
@@ -362,7 +363,7 @@ def test_a_file_of_ones_own_without_a_known_checksum(cache: Path, tmp_path: Path
 
 def test_no_address_and_no_file(cache: Path) -> None:
     with pytest.raises(
-        UserError, match=rf"^`--from-file` must give {NAME} .*the page of the talks"
+        UserError, match=rf"^`--from-file` must provide {NAME} .*the page of the talks"
     ):
         fetch(described(), cache, {}, silent)
 
@@ -394,20 +395,20 @@ def test_parts_are_fetched_one_by_one(server: Server, cache: Path, tmp_path: Pat
 
 
 def test_parts_must_fit_together(server: Server, cache: Path) -> None:
-    with pytest.raises(UserError, match=f"^`{NAME}` must be its parts read as one; its SHA-256"):
+    with pytest.raises(UserError, match=f"^`{NAME}` must be its concatenated parts; its SHA-256"):
         fetch(in_parts(server, sha256="0" * 64), cache, {}, silent)
 
 
 def test_a_page_is_no_first_part(server: Server, cache: Path) -> None:
     archive = in_parts(server)
     server.behaviours[f"/{NAME}.00"] = Behaviour(content=b"not an archive")
-    with pytest.raises(UserError, match=r"it is no \.gz file"):
+    with pytest.raises(UserError, match=r"it is not a \.gz file"):
         fetch(archive, cache, {}, silent)
 
 
 @pytest.mark.parametrize("name", ["../up.tgz", "a/b.tgz", "/etc/x", "..", ""])
 def test_names_do_not_lead_out_of_the_cache(server: Server, cache: Path, name: str) -> None:
-    with pytest.raises(UserError, match="must have names of files"):
+    with pytest.raises(UserError, match="must have file names"):
         fetch(described(server.url(NAME), name=name), cache, {}, silent)
 
 

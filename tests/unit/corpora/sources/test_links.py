@@ -82,5 +82,5 @@ def test_what_is_wrong_without_an_answer() -> None:
     urls = ("http://127.0.0.1:9/x", "http://a..b/x")
     refused, odd, none = [status.reason for status in check([archive(*urls), archive()])]
     assert refused == "Connection refused"
-    assert odd.startswith("not an address that can be asked")
-    assert none == "no address is known; --from-file must give it"
+    assert odd.startswith("not a valid address")
+    assert none == "it has no known address; --from-file must provide it"

@@ -174,7 +174,7 @@ def test_nothing_is_written_outside(tmp_path: Path, out: Path, kind: str, name: 
 def test_where_all_lead_outside_the_message_says_so(tmp_path: Path, out: Path, kind: str) -> None:
     names = ["../up.txt", "/root.txt", "a/../../b.txt", "../last\n.txt"]
     files = stored(tmp_path, KINDS[kind](dict.fromkeys(names, "bad\n")))
-    with pytest.raises(UserError, match=r"it has but 4 that are links or lead out of") as raised:
+    with pytest.raises(UserError, match=r"it has only 4 that are links or lead out of") as raised:
         unpack(described(), files, ["up.txt"], out)
     assert str(raised.value).endswith(": ../up.txt, /root.txt, a/../../b.txt, ...")
     assert "\n" not in str(raised.value)
@@ -204,7 +204,9 @@ def test_links_in_a_zip_are_left_alone(tmp_path: Path, out: Path) -> None:
         link = zipfile.ZipInfo("link")
         link.external_attr = 0o120777 << 16
         archive.writestr(link, "/etc/passwd")
-    with pytest.raises(UserError, match=r"must have a file link; it has but 1 .*: link \(a link\)"):
+    with pytest.raises(
+        UserError, match=r"must have a file link; it has only 1 .*: link \(a link\)"
+    ):
         unpack(described(), stored(tmp_path, content.getvalue()), ["link"], out)
 
 
@@ -233,7 +235,7 @@ def test_damage_is_told_in_one_line(tmp_path: Path, out: Path, kind: str, keep: 
     content = KINDS[kind]({"random.txt": os.urandom(100_000), "last.txt": os.urandom(50_000)})
     files = stored(tmp_path, content[: int(len(content) * keep)])
     with pytest.raises(
-        UserError, match=r"^`talks` must be a whole tar or zip .* gave: ."
+        UserError, match=r"^`talks` must be a complete tar or zip .* gave: ."
     ) as raised:
         unpack(described("talks"), files, ["*.txt"], out)
     assert "\n" not in str(raised.value)
@@ -246,7 +248,7 @@ def test_a_wrong_byte_is_told(tmp_path: Path, out: Path, where: int) -> None:
     # of a length whose last block is a whole one, so that the end is not read by the way
     content = bytearray(gzip.compress(tar({"a.txt": bytes(50_000)}).ljust(2 << 20, b"\0"), 0))
     content[where] ^= 1
-    with pytest.raises(UserError, match=r"must be a whole tar or zip archive.*CRC"):
+    with pytest.raises(UserError, match=r"must be a complete tar or zip archive.*CRC"):
         unpack(described(), stored(tmp_path, bytes(content)), ["a.txt"], out)
 
 
@@ -256,7 +258,7 @@ def test_a_wrong_byte_is_told(tmp_path: Path, out: Path, where: int) -> None:
     ids=["nothing", "text", "gzip", "zip"],
 )
 def test_what_is_no_archive(tmp_path: Path, out: Path, content: bytes) -> None:
-    with pytest.raises(UserError, match="`talks` must be a whole tar or zip archive"):
+    with pytest.raises(UserError, match="`talks` must be a complete tar or zip archive"):
         unpack(described("talks"), stored(tmp_path, content), ["a.txt"], out)
 
 
@@ -332,7 +334,7 @@ def test_an_interruption_leaves_nothing_that_looks_whole(
 def test_a_folder_that_cannot_be_written(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     files = stored(tmp_path, tgz(TEXTS))
-    with pytest.raises(UserError, match=r"^`--out` must be a folder with room .*talks.*file"):
+    with pytest.raises(UserError, match=r"^`--out` must be a folder with space .*talks.*file"):
         unpack(described("talks"), files, ["read.me"], tmp_path / "file")
 
 

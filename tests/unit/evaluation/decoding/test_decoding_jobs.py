@@ -125,7 +125,7 @@ def test_a_missing_side_costs_its_directions_only(data: DataFolder, tmp_path: Pa
     (data.root / "reference" / "test.fr").unlink()
     stages, failures = plan(data, tmp_path, ["en-de", "fr-en"], "")
     assert [job.direction for job in stages[0]] == ["en-de"]
-    assert failures == [f"fr-en: `DATA` must hold reference/test.fr; {data.root} does not"]
+    assert failures == [f"fr-en: `DATA` must have reference/test.fr; {data.root} does not"]
 
 
 def test_sides_that_differ_are_told_before_anything_is_translated(
