@@ -219,6 +219,7 @@ def test_a_folder_without_a_record_gets_a_page(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     shutil.copy(trained(), tmp_path)
+    capsys.readouterr()  # what was said where it was made just now
     printed, _ = told(capsys, "curve", "training", tmp_path)
     assert printed == f"{tmp_path}: state unknown, update 150\n{tmp_path / 'index.html'}\n"
     page = (tmp_path / "index.html").read_text(encoding="utf-8")
