@@ -146,7 +146,7 @@ class Recorder:
             if what not in self._warned:
                 self._warned.add(what)
                 text = bounded(f"{type(error).__name__}: {error}")
-                logger.warning(f"{what} of this training is not whole: {text}")
+                logger.warning(f"recording {what} failed; the training continues: {text}")
 
     # --- the log -------------------------------------------------------------------------------
 

@@ -22,6 +22,7 @@ READ = {
     ("neurons draw allocation", "file"): "neurons draw allocation GONE --out OUT",
     ("preference", "path"): "preference --path GONE --data DATA --out OUT",
     ("preference", "data"): "preference --path MODEL --data GONE --out OUT",
+    ("curve training", "folders"): "curve training GONE",
     ("curve sweep", "scores"): "curve sweep GONE --x a=1 --out OUT",
     ("compare", "systems"): "compare a=FOLDER b=GONE",
     ("compare", "scores"): "compare --scores GONE",
