@@ -34,7 +34,7 @@ def show_analysis(
     # checked before the computation; the lock is taken only when there is something to write
     existing = next(path for path in (out, *out.parents) if path.exists())
     if not (existing.is_dir() and os.access(existing, os.W_OK | os.X_OK)):
-        raise UserError(f"`--out` must be a writable folder; {args.out} is not")
+        raise UserError(f"`--out` must be a folder to write to; {args.out} is not")
     if not args.no_figures:
         check(args.out / "figure.png", "--out")
     analysis = analyze(args)

@@ -52,7 +52,7 @@ def _run(args: argparse.Namespace) -> int:
     from tdo_plugin.checkpoints import Candidate, average
 
     if args.from_update and args.best is None:
-        raise UserError(f"`--from-update` must be used with --best; it is {args.from_update}")
+        raise UserError(f"`--from-update` must come with --best; it is {args.from_update}")
     paths = _choose(args.inputs, args.best, args.last, args.from_update)
     if args.output.resolve() in {path.resolve() for path in paths}:
         raise UserError(f"`--output` must be none of the inputs; it is {args.output}")
@@ -100,7 +100,7 @@ def _choose(inputs: Sequence[Path], best: int | None, last: int | None, since: i
     if not folders:
         if best is not None or last is not None:
             option = "--last" if best is None else "--best"
-            raise UserError(f"`{option}` must be omitted with files, which are all averaged")
+            raise UserError(f"`{option}` must be left out with files, which are all averaged")
         return list(inputs)
     if len(inputs) > 1:
         raise UserError(

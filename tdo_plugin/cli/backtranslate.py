@@ -116,7 +116,7 @@ def _check(args: argparse.Namespace) -> None:
         raise UserError(f"`--max-ratio` must be a number of at least 1; it is {args.max_ratio}")
     if args.sampling and args.beam not in (None, 1):
         raise UserError(
-            f"`--beam` must be omitted with --sampling, which draws once; it is {args.beam}"
+            f"`--beam` must be left out with --sampling, which draws once; it is {args.beam}"
         )
 
 

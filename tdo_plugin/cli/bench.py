@@ -76,7 +76,7 @@ def run(args: argparse.Namespace) -> int:
             raise UserError(f"`{option}` must be a file in an existing folder; it is {path}")
     if args.plot:
         if args.each:
-            raise UserError("`--plot` must be omitted with --each, which has nothing to draw")
+            raise UserError("`--plot` must be left out with --each, which has nothing to draw")
         check(args.plot)
     if not (BENCHMARKS / "speed").is_dir():
         raise UserError(f"`tdo bench` must be run from a checkout; {BENCHMARKS}/speed is missing")

@@ -65,13 +65,15 @@ def _measured(args: argparse.Namespace) -> ScoreSheet:
     from tdo_plugin.evaluation.systems import read_systems
 
     if len(args.systems) < 2:
-        raise UserError(f"`SYSTEM` must be given at least twice; it is given {len(args.systems)}x")
+        raise UserError(
+            f"`SYSTEM` must be given twice or more; it is given {len(args.systems)} times"
+        )
     check_measures(args)
     if not args.samples:
         raise UserError("`--samples` must be at least 1 for a comparison; it is 0")
     for option in ("src", "source_lang", "target_lang"):
         if getattr(args, option) and not args.ref:
-            raise UserError(f"`--{option.replace('_', '-')}` must be used with --ref; it is not")
+            raise UserError(f"`--{option.replace('_', '-')}` must come with --ref; it does not")
     data = data_of(args)
     failures: list[str] = []
     if args.ref:
@@ -85,7 +87,7 @@ def _from_files(args: argparse.Namespace) -> list[SystemTexts]:
     from tdo_plugin.evaluation.systems import single_system
 
     if args.directions:
-        raise UserError(f"`--directions` must be omitted with --ref; it is {args.directions}")
+        raise UserError(f"`--directions` must be left out with --ref; it is {args.directions}")
     systems = []
     for text in args.systems:
         name, mark, file = text.rpartition("=")
@@ -108,7 +110,7 @@ def _of_sheet(args: argparse.Namespace) -> ScoreSheet:
     for action in args.declared:
         if action.dest not in OF_SHEETS and getattr(args, action.dest, None) != action.default:
             raise UserError(
-                f"`{action.option_strings[-1]}` must be omitted with --scores, which measures "
+                f"`{action.option_strings[-1]}` must be left out with --scores, which measures "
                 "nothing; it is given"
             )
     sheet = read_sheet(args.scores)

@@ -219,7 +219,7 @@ def _read(args: argparse.Namespace) -> Original:
     if path.is_dir():
         if options := [option for option, value in files.items() if value]:
             raise UserError(
-                f"`{options[0]}` must be omitted with a folder; {path} is a folder with its own"
+                f"`{options[0]}` must be left out with a folder; {path} is a folder with its own"
             )
         try:
             from tdo_plugin.pretrained import hugging_face
@@ -247,10 +247,10 @@ def _extended(args: argparse.Namespace, original: Original) -> Original:
             ("--new-pieces", args.new_pieces),
         ):
             if value:
-                raise UserError(f"`{option}` must be used with `--new-languages`; it is not")
+                raise UserError(f"`{option}` must come with `--new-languages`; it does not")
         return original
     if args.new_pieces and not args.extend_vocabulary:
-        raise UserError("`--new-pieces` must be used with `--extend-vocabulary`; it is not")
+        raise UserError("`--new-pieces` must come with `--extend-vocabulary`; it does not")
     try:
         from tdo_plugin.pretrained.vocabulary import Extension, extended
 

@@ -74,7 +74,7 @@ def _analyze(args: argparse.Namespace) -> Analysis:
     from tdo_plugin.evaluation.sweep import groups_of, members, numeric, placed, points
 
     if args.ratio and not args.baseline:
-        raise UserError("`--ratio` must be used with `--baseline`; it is not")
+        raise UserError("`--ratio` must come with `--baseline`; it does not")
     sheet = merge(read_sheet(path) for path in args.scores)
     systems = placed(args.x, sheet)
     baseline = members(args.baseline, sheet, "--baseline") if args.baseline else ()

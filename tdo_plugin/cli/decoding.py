@@ -131,7 +131,7 @@ def check_decoding(args: argparse.Namespace, *paths: str) -> None:
     if args.average:
         check_rule(args.average)
         if not any(Path(part).is_dir() for path in paths for part in path.split(":")):
-            raise UserError("`--average` must be used with a folder in --path; it has none")
+            raise UserError("`--average` must come with a folder in --path; it has none")
     if args.workers is not None and args.workers < 1:
         raise UserError(f"`--workers` must be at least 1; it is {args.workers}")
 

@@ -68,7 +68,7 @@ def _analyze(args: argparse.Namespace) -> Analysis:
         ),
     }
     if len(pairs) == 1:
-        return Analysis(tables, ["A single pair has no similarity to show."], numbers, pictures)
+        return Analysis(tables, ["A single pair has no similarity."], numbers, pictures)
     alike = similarity.jaccard(masks)
     title = "shared specific neurons of two pairs (Jaccard index)"
     tables.append(matrix(title.capitalize(), alike, pairs))

@@ -172,11 +172,11 @@ def _check_options(args: argparse.Namespace) -> None:
             f"{args.model_of}"
         )
     if args.own is None and (args.centre or args.no_cleaning):
-        raise UserError("`--centre` and `--no-cleaning` must be used with --from")
+        raise UserError("`--centre` and `--no-cleaning` must come with --from")
     if args.own is None and (args.rename or args.split_valid or args.split_test):
-        raise UserError("`--rename`, `--split-valid` and `--split-test` must be used with --from")
+        raise UserError("`--rename`, `--split-valid` and `--split-test` must come with --from")
     if (args.own is not None or args.name == TOY) and (args.variant or args.from_file):
-        raise UserError("`--variant` and `--from-file` must be omitted with --from and toy")
+        raise UserError("`--variant` and `--from-file` must be left out with --from and toy")
 
 
 def _list() -> int:

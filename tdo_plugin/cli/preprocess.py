@@ -106,7 +106,7 @@ def _add_segmentation(group: argparse._ArgumentGroup) -> None:
         type=int,
         default=None,
         metavar="N",
-        help="size of a BPE model (--model-type bpe) as a number of merges; the vocabulary then has "
+        help="size of a BPE model (--model-type bpe) as a number of merges; the vocabulary has "
         "the merges and all characters of the text",
     )
     add(

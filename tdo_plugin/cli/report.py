@@ -106,7 +106,7 @@ def _cells(args: argparse.Namespace, sheet: ScoreSheet) -> int:
 
     for option in ("protocol", "published"):
         if getattr(args, option):
-            raise UserError(f"`--{option}` must be omitted with --cells, whose FILE sets it")
+            raise UserError(f"`--{option}` must be left out with --cells, whose FILE sets it")
     cells = read_cells(args.cells)
     results = gather(cells, sheet, args.cells.parent)
     for table in tables_of(results):

@@ -101,7 +101,7 @@ def _machine(args: argparse.Namespace, setting: Setting) -> Machine:
     if args.slurm:
         gpus = 0 if args.cpu else args.gpus_each or 1
         if args.cpu and (args.gpus_each or 1) > 1:
-            raise UserError(f"`--gpus-each` must be omitted with --cpu; it is {args.gpus_each}")
+            raise UserError(f"`--gpus-each` must be left out with --cpu; it is {args.gpus_each}")
         return Machine.of_slurm(gpus, args.jobs, args.threads, args.sbatch)
     gpus = gpus_here(args)
     each = args.gpus_each or (max(1, gpus) if "full" in setting.names_of_scale() else 1)

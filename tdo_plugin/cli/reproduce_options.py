@@ -78,7 +78,7 @@ def read_options(args: argparse.Namespace, document: Document) -> dict[str, str]
     check_sbatch(args)
     if args.slurm and args.gpus is not None:
         raise UserError(
-            f"`--gpus` must be omitted with --slurm, use --gpus-each; it is {args.gpus}"
+            f"`--gpus` must be left out with --slurm, use --gpus-each; it is {args.gpus}"
         )
     values = {
         name: getattr(args, name.replace("-", "_"))

@@ -78,11 +78,11 @@ def _check_single(args: argparse.Namespace) -> None:
     for option in (*options, *(name for name in measuring if getattr(args, name))):
         if args.validations:
             name = option.replace("_", "-")
-            raise UserError(f"`--{name}` must be omitted with --validations; both are given")
+            raise UserError(f"`--{name}` must be left out with --validations; both are given")
     if options and (args.systems or args.directions):
         alternative = "NAME=DIR" if args.systems else "--directions"
         name = options[0].replace("_", "-")
-        raise UserError(f"`--{name}` must be omitted with {alternative}; both are given")
+        raise UserError(f"`--{name}` must be left out with {alternative}; both are given")
 
 
 def _validations(args: argparse.Namespace, data: DataFolder | None) -> int:

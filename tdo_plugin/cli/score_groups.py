@@ -50,11 +50,11 @@ def groups_of(
     groups = standard_groups(directions, trained, hub)
     if args.sizes or (chosen.size_groups and data is not None):
         if data is None:
-            raise UserError("`--sizes` must be used with --data, which has the training sizes")
+            raise UserError("`--sizes` must come with --data, which has the training sizes")
         bounds = _size_bounds(args.size_bounds) if args.size_bounds else (HIGH, MEDIUM)
         groups |= size_groups(directions, data.training_sizes(), hub or "en", bounds)
     elif args.size_bounds:
-        raise UserError("`--size-bounds` must be used with --sizes or a protocol with size groups")
+        raise UserError("`--size-bounds` must come with --sizes or a protocol with size groups")
     if args.families:
         families, unknown = family_groups(directions, hub or "en")
         groups |= families

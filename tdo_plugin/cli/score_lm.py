@@ -171,7 +171,7 @@ def _check(args: argparse.Namespace) -> list[tuple[str, Path]]:
     check_rule(args.average)
     if args.text and (args.split or args.pairs):
         option = "split" if args.split else "pairs"
-        raise UserError(f"`--{option}` must be omitted with --text; it is {getattr(args, option)}")
+        raise UserError(f"`--{option}` must be left out with --text; it is {getattr(args, option)}")
     for option in ("json", "sentences"):
         path = getattr(args, option)
         if path and (path.is_dir() or not path.absolute().parent.is_dir()):

@@ -124,7 +124,7 @@ def _check_slurm(args: argparse.Namespace) -> None:
         raise UserError("`--gpus` or `--cpu` must be given with --slurm; neither is")
     if args.slurm and args.rendezvous:
         raise UserError(
-            f"`--rendezvous` must be omitted with --slurm, which sets it; it is {args.rendezvous}"
+            f"`--rendezvous` must be left out with --slurm, which sets it; it is {args.rendezvous}"
         )
 
 

@@ -149,7 +149,7 @@ def _from_pivot(
 def _check(args: argparse.Namespace) -> None:
     text = bool(args.input or args.interactive)
     if args.input and args.interactive:
-        raise UserError("`--input` must be omitted with --interactive; it is given")
+        raise UserError("`--input` must be left out with --interactive; it is given")
     if not text and args.out is None:
         raise UserError(
             "`--out` must name a folder, unless --input or --interactive; it is missing"
@@ -164,12 +164,12 @@ def _check(args: argparse.Namespace) -> None:
     else:
         _left_out(args, OF_TEXT, "without plain text")
     if args.interactive and args.output:
-        raise UserError("`--output` must be omitted with --interactive; it is given")
+        raise UserError("`--output` must be left out with --interactive; it is given")
     if args.pivot_path is not None:
         if not args.pivot:
-            raise UserError("`--pivot-path` must be used with --pivot; it is missing")
+            raise UserError("`--pivot-path` must come with --pivot; it is missing")
         if args.perplexity:
-            raise UserError("`--perplexity` must be omitted with --pivot-path; it is given")
+            raise UserError("`--perplexity` must be left out with --pivot-path; it is given")
     check_decoding(args, *filter(None, (args.path, args.pivot_path)))
 
 
@@ -177,7 +177,7 @@ def _left_out(args: argparse.Namespace, options: Sequence[str], where: str) -> N
     for option in options:
         if getattr(args, option):
             name = option.replace("_", "-")
-            raise UserError(f"`--{name}` must be omitted {where}; it is given")
+            raise UserError(f"`--{name}` must be left out {where}; it is given")
 
 
 def _with_fairseq(args: argparse.Namespace, work: Work) -> int:

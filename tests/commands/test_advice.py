@@ -52,7 +52,7 @@ ADVICE = (
     ),
     Advice(
         f"{TRAIN} --slurm",
-        "`--gpus` must be at least 1 with --slurm, or --cpu be given",
+        "`--gpus` or `--cpu` must be given with --slurm",
         (f"{TRAIN} --slurm --gpus 1", f"{TRAIN} --slurm --cpu"),
     ),
     Advice(

@@ -217,7 +217,7 @@ def test_a_killed_run_goes_on_where_it_was(text, tmp_path, capsys, monkeypatch):
     kept = {path.name: path.stat().st_mtime_ns for path in out.glob("work/decoded/*/de-en.00000")}
     capsys.readouterr()
     make(out, *words)
-    assert re.search(r"[2-5] of 5 parts are whole already", capsys.readouterr().err)
+    assert re.search(r"[2-5] of 5 parts are already complete", capsys.readouterr().err)
     for name, moment in kept.items():
         (path,) = out.glob(f"work/decoded/*/{name}")
         assert path.stat().st_mtime_ns == moment
@@ -250,7 +250,7 @@ def test_parts_outlive_a_mistake(here, text, tmp_path, capsys):
     assert before.items() < snapshot(out / "work" / "decoded").items()
     capsys.readouterr()
     make(out, *words, "--beam", "1")
-    assert "1 of 1 parts are whole already" in capsys.readouterr().err
+    assert "1 of 1 parts are already complete" in capsys.readouterr().err
     assert snapshot(out / "work" / "decoded") == before
 
 
@@ -338,7 +338,7 @@ def test_a_part_that_failed_leaves_the_folder_unfinished(text, tmp_path, monkeyp
     out, words = tmp_path / "synthetic", ("--text", text["fr"], "--into", "en")
     monkeypatch.setattr("tdo_plugin.cli.backtranslate.run_stages", lambda *_, **__: 2)
     make(out, *words, code=1)
-    assert "2 parts failed; the same command does them again" in capsys.readouterr().err
+    assert "2 parts failed; run the same command again" in capsys.readouterr().err
     assert not (out / "back-translated.json").exists()
 
 

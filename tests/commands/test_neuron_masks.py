@@ -151,8 +151,8 @@ def test_erased(begun, tmp_path, capsys):
     for options, match in (
         ((), "must ablate a neuron"),
         (("--general", "1.5"), "`--general` must be from 0 to 1; it is 1.5"),
-        (("--specific", "0.5"), "`--specific` and `--pair` must come together"),
-        (("--specific", "0.5", "--pair", "en-xx"), "`--pair` must be of two of en, de, fr, es"),
+        (("--specific", "0.5"), "`--specific` and `--pair` must be used together"),
+        (("--specific", "0.5", "--pair", "en-xx"), "`--pair` must name two of en, de, fr, es"),
         (("--specific", "0.5", "--pair", "de-fr"), "must be one that the model's masks know"),
         (("--general", "0.5", "--path", str(start)), "that was trained with --tdo-neuron-masks"),
     ):

@@ -97,7 +97,7 @@ def test_commands_are_read_before_anything_is_done(mine, capsys):
     (mine / "mine.toml").write_text(text)
     assert main(["reproduce", "mine.toml", "table1", "--scale", "smoke", "--cpu"]) == 2
     (line,) = capsys.readouterr().err.splitlines()
-    assert "`mine.toml` must have commands that tdo takes; of score 'like plain=" in line
+    assert "`mine.toml` must have valid tdo commands; in score 'like plain=" in line
     assert line.endswith("--metrcs bleu; did you mean --metrics?") and not (mine / "runs").exists()
 
 

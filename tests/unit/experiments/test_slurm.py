@@ -284,7 +284,7 @@ def test_a_dry_run_shows_each_script(
     ("words", "message"),
     [
         (["--sbatch=--time=9"], "`--sbatch` must be left out without --slurm; it is --time=9"),
-        (["--slurm", "--gpus", "2"], "`--gpus` must be left out with --slurm, where --gpus-each"),
+        (["--slurm", "--gpus", "2"], "`--gpus` must be left out with --slurm, use --gpus-each"),
         (["--slurm", "--cpu", "--gpus-each", "2"], "`--gpus-each` must be left out with --cpu"),
         (["--slurm", "--dry-run", "--sbatch=--x\n#"], "`--sbatch` must be without control"),
     ],
