@@ -91,4 +91,4 @@ def test_estimates_know_what_the_corpus_says(capsys):
 def test_a_system_that_there_is_not(capsys, words):
     assert main(words) == 2
     (line,) = capsys.readouterr().err.splitlines()
-    assert line.startswith(f"tdo {words[0]}: error: quickstart.toml, system x: no part is x; ")
+    assert line.startswith(f"tdo {words[0]}: error: quickstart.toml, system x: unknown part x; ")

@@ -50,7 +50,7 @@ def test_its_help_lists_what_a_file_has(mine, capsys):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["none.toml"], "must be a file of experiments; none.toml: No such file"),
+        (["none.toml"], "must be an experiment file; none.toml: No such file"),
         (["papers"], "`EXPERIMENTS` must be a file, or one of "),
         (["mine.toml", "table9"], "`TABLE` must be of table1, parts, sweep; it is table9"),
         (["mine.toml", "--scale", "huge"], "`--scale` must be of toy, smoke, full; it is huge"),
@@ -108,7 +108,7 @@ def test_a_folder_of_something_else_is_left_alone(mine, capsys):
     words = ["reproduce", "mine.toml", "table1", "--scale", "smoke", "--out", "mine", "--cpu"]
     for further in ([], ["--fresh"]):
         assert main([*words, *further]) == 2
-        assert "has a training of something else" in capsys.readouterr().err
+        assert "has a training from something else" in capsys.readouterr().err
     assert checkpoint.exists() and not (mine / "mine" / "text").exists()
 
 

@@ -100,7 +100,7 @@ def test_what_cannot_go_on_is_one_line(
         assert errors.count("\n") == 1 and "Traceback" not in errors
         return errors
 
-    assert f"`SAVE_DIR` must be a folder that tdo train has trained in; {out} has no" in refused()
+    assert f"`SAVE_DIR` must be a checkpoint folder of tdo train; {out} has no" in refused()
     for option in ("--user-dir", "--restore-file"):
         told(capsys, *train(config, out, option, str(tmp_path / "other")), code=2)
         assert f"`SAVE_DIR` must be of a training without {option}, " in refused()

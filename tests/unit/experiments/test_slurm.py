@@ -129,7 +129,7 @@ def test_what_a_job_made_in_part_is_made_again(
     machine = Machine.of_slurm(2, 3, None, [])
     monkeypatch.setenv("FAILS", f"probe:{folder}/b/made")
     troubles = Runner(graph, machine, print).run([drawing.name])
-    assert troubles[drawing.name] == "is without b/made"
+    assert troubles[drawing.name] == "incomplete, without b/made"
     monkeypatch.delenv("FAILS")
     assert Runner(graph, machine, print).run([drawing.name]) == {}
     drawn = [tuple(words) for words in commands(tmp_path) if str(out) in words]
@@ -211,7 +211,7 @@ def test_the_jobs_of_a_runner_that_was_killed_are_waited_for(
     until(lambda: submitted(slurm))
     process.kill()
     process.wait()
-    with pytest.raises(UserError, match=r"`--slurm` must be given as long as job 1 of tdo/trai"):
+    with pytest.raises(UserError, match=r"`--slurm` must be given while job 1 of tdo/trai"):
         raise UserError(here(tmp_path)[TRAINING])
     (tmp_path / "held").unlink()
     if meanwhile == "it has ended":
@@ -219,7 +219,7 @@ def test_the_jobs_of_a_runner_that_was_killed_are_waited_for(
     monkeypatch.setenv("TRAINS", "0")
     troubles, said = run(planned(tmp_path, "table1", "toy", 1, "tdo"))
     assert troubles == {} and submitted(slurm) == [TRAINING, "tdo/output/en-X"]
-    waited = "tdo/training: waits for job 1, which is there" in said
+    waited = "tdo/training: waiting for existing job 1" in said
     assert waited == (meanwhile == "it trains")
     assert [words[0] for words in commands(tmp_path)].count("train") == 1
 
