@@ -191,7 +191,7 @@ def test_a_whole_folder_stays(here, text, tmp_path, capsys):
     make(out, *words, "--max-ratio", "50")
     before = snapshot(out)
     make(out, *words, "--max-ratio", "50", "--max-tokens", "300")
-    assert "is whole already" in capsys.readouterr().err
+    assert "is already complete" in capsys.readouterr().err
     assert snapshot(out) == before
     make(out, *words, "--max-ratio", "50", "--beam", "2", code=2)
     assert "must be a new folder, or `--fresh` given" in capsys.readouterr().err
@@ -289,7 +289,7 @@ def test_the_order_of_languages_is_no_setting(here, text, tmp_path, capsys):
     out, words = tmp_path / "out", ("--text", text["fr"], "--beam", "1", "--max-ratio", "50")
     make(out, *words, "--into", "en,de")
     make(out, *words, "--into", "de,en")
-    assert "is whole already" in capsys.readouterr().err
+    assert "is already complete" in capsys.readouterr().err
 
 
 def test_draws_do_not_depend_on_batches(here, text, tmp_path):
@@ -354,14 +354,14 @@ BAD = {
         ("--sampling", "--beam", "3"),
         "`--beam` must be left out with --sampling, which draws once; it is 3",
     ),
-    "draws of a search": (("--sampling-topk", "3"), "`--sampling-topk` must be above 0 and come"),
+    "draws of a search": (("--sampling-topk", "3"), "`--sampling-topk` must be above 0 and used"),
     "a seed too large": (
         ("--sampling", "--seed", str(2**63)),
         f"`--seed` must be a whole number from 0 to .*; it is {2**63}",
     ),
     "longer than the model": (
         ("--min-len", "1900", "--max-len-b", "2000"),
-        r"`--min-len` must be at most \d+, which the model can hold; it is 1900",
+        r"`--min-len` must be at most \d+, the model's maximum length; it is 1900",
     ),
     "no worker": (("--workers", "0"), "`--workers` must be at least 1; it is 0"),
     "no pieces": (("--max-pieces", "0"), "`--max-pieces` must be at least 1; it is 0"),

@@ -67,7 +67,7 @@ def test_a_curve_two_models_and_every_file(probe, tmp_path):
     assert record["directions"] == ["de-fr", "fr-de"]
     assert [entry["updates"] for entry in record["models"]["tdo"]] == [10, 20]
     assert list(record["models"]["tdo"][0]["accuracies"]) == ["1", "2", "3"]
-    assert "Positions found" in printed and "tdo after 10 updates" in errors
+    assert "Position accuracy" in printed and "tdo after 10 updates" in errors
     assert "again > tdo" in printed
 
 

@@ -21,7 +21,7 @@ def mine(tmp_path, monkeypatch):
 def test_the_commands_of_a_table(mine, capsys):
     assert main(["reproduce", "mine.toml", "table1", "--scale", "smoke", "--dry-run"]) == 0
     said = capsys.readouterr().out
-    assert "table1: not at the scale smoke: large\n" in said
+    assert "table1: not available at scale smoke: large\n" in said
     assert "#   tdo+instrucl: like InstruCL at 5\n" in said
     run = mine / "runs" / "mine-smoke"
     assert f"+ tdo train {run}/tdo/system.conf {run}/text/data --save-dir" in said
@@ -52,7 +52,7 @@ def test_its_help_lists_what_a_file_has(mine, capsys):
     [
         (["none.toml"], "must be an experiment file; none.toml: No such file"),
         (["papers"], "`EXPERIMENTS` must be a file, or one of "),
-        (["mine.toml", "table9"], "`TABLE` must be of table1, parts, sweep; it is table9"),
+        (["mine.toml", "table9"], "`TABLE` must be one of table1, parts, sweep; it is table9"),
         (["mine.toml", "--scale", "huge"], "`--scale` must be of toy, smoke, full; it is huge"),
         (["mine.toml", "--form", "other"], "`--form` must be of shared, disjoint; it is other"),
         (["mine.toml", "--rows", "x*"], "`--rows` must be of base, tdo, "),
@@ -61,7 +61,7 @@ def test_its_help_lists_what_a_file_has(mine, capsys):
         (["mine.toml", "--from", "gone"], "`--from` must be a folder with archives; "),
         (["mine.toml", "--shape", "x"], "unrecognized arguments: --shape"),
         (["mine.toml", "--rows", "tdo", "--losses", "paper"], "`--losses` must come with rows"),
-        (["mine.toml", "table1", "--from", "."], "`--from` must come with rows that it is for"),
+        (["mine.toml", "table1", "--from", "."], "`--from` must come with rows that use it"),
         (["mine.toml", "--cpu", "--gpus-each", "2"], "`--gpus-each` must be at most 1; it is 2"),
     ],
 )
@@ -122,11 +122,11 @@ def test_a_run_and_its_failure(mine, capsys, monkeypatch):
     assert main(words) == 1
     output = capsys.readouterr()
     assert "tdo/training: done in " in output.out
-    assert "error: table1/text/scores: ended with 3: no memory (all of it: " in output.err
+    assert "error: table1/text/scores: ended with 3: no memory (full log: " in output.err
     monkeypatch.setenv("FAILS", "")
     assert main(words) == 0
     said = capsys.readouterr().out
-    assert "2 steps, 0 of them trainings" in said
+    assert "2 steps, including 0 trainings" in said
     assert said.splitlines()[-1] == str(mine / "runs" / "mine-smoke" / "table1")
     assert main([*words, "--fresh"]) == 0
     assert "3 of them trainings" in capsys.readouterr().out

@@ -241,7 +241,7 @@ def test_refused(score, tmp_path):
     broken.write_bytes(b"fine\n\xff\n")
     for words, message in (
         (("--text", "de"), "`--text` must be LANG=FILE with an existing file; it is de"),
-        (("--text", f"de={tmp_path}/none"), "`--text` must be LANG=FILE with a file that is"),
+        (("--text", f"de={tmp_path}/none"), "`--text` must be LANG=FILE with an existing file"),
         (("--text", f"de={empty}"), "`--text` must have a non-empty line"),
         (("--text", f"de={broken}"), "UTF-8"),
         (("--text", f"xx={empty.parent}/../{empty.parent.name}/text"), "`--text` must be LANG"),

@@ -75,8 +75,8 @@ def test_help_explains_the_script(clone: Path, name: str) -> None:
         ),
         ("preprocess.sh", ["/no/such", "o"], "`TEXT` must be a folder"),
         ("preprocess.sh", ["/", "o", "--vocab-size", "-1"], "`--vocab-size` must be at least 1"),
-        ("multi30k.sh", ["--form", "both"], "`--form` must be of shared, disjoint; it is both"),
-        ("multi30k.sh", ["--rows", "a"], "`--rows` must be of transformer, encoder-decoder, "),
+        ("multi30k.sh", ["--form", "both"], "`--form` must be one of shared, disjoint; it is both"),
+        ("multi30k.sh", ["--rows", "a"], "`--rows` must be among transformer, encoder-decoder, "),
     ],
 )
 def test_bad_input_is_one_line(

@@ -145,7 +145,7 @@ def test_a_folder_of_something_else_is_left_alone(translate, tmp_path):
         (["--out", "OUT", "--output", "x"], "`--output` must be left out without plain text"),
         (["--out", "DATA/dict.txt"], "`--out` must be a folder other than DATA"),
         (["--input", "-", "-s", "de", "-t", "fr", "--fresh"], "`--fresh` must be left out with"),
-        (["--out", "OUT", "--path", ""], "`--path` must be checkpoints with colons"),
+        (["--out", "OUT", "--path", ""], "`--path` must be checkpoints separated by colons"),
     ],
     ids=lambda words: " ".join(words) if isinstance(words, list) else None,
 )

@@ -98,7 +98,7 @@ def test_what_is_missing_is_said(capsys: pytest.CaptureFixture[str]) -> None:
     ("words", "message"),
     [
         (["a=good"], "`SYSTEM` must be given twice or more; it is given 1 times"),
-        (["a=good", "a=worse"], "must give a direction of a system once; de-en of a is in"),
+        (["a=good", "a=worse"], "must give each direction of a system once; de-en of a is in"),
         (["a=good", "b=worse", "--samples", "0"], "`--samples` must be at least 1 for a comp"),
         (["a=good", "b=worse", "-s", "de"], "`--source-lang` must come with --ref; it does not"),
         (["good", "worse", "--ref", "references"], "with --ref; good is not a file"),

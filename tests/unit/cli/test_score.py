@@ -72,7 +72,7 @@ def test_hypotheses_and_references_are_enough(tmp_path: Path, good: Path, bad: P
     assert sheet.system("bad").of("de-fr").shares["english"] == 100
     assert sheet.system("bad").of("en-de").shares["undetectable"] == pytest.approx(100 / 3)
     assert any("references" in signature for signature in sheet.signatures["off"])
-    assert "bad has no hypotheses of de-en." in sheet.notes
+    assert "bad has no hypotheses for de-en." in sheet.notes
     assert "bad has empty hypotheses: 1 of en-de." in sheet.notes
     comparison = sheet.comparison("bad", "good", "bleu")
     assert comparison.win_ratio["all"] == 0
@@ -289,10 +289,10 @@ def test_names_and_folders_may_have_an_equals_sign(tmp_path: Path, good: Path) -
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ([], "`NAME=DIR` must be given, or --hyp and --ref"),
+        ([], "`NAME=DIR`, or --hyp and --ref, must be given"),
         (["GOOD"], "`NAME=DIR` must name a system and its folder"),
         (["a=/no/such/folder"], "`NAME=DIR` must name a folder"),
-        (["a=GOOD", "a=GOOD"], "must give a direction of a system once; de-en of a is in"),
+        (["a=GOOD", "a=GOOD"], "must give each direction of a system once; de-en of a is in"),
         (["a=GOOD", "--metrics", "bleu,blue"], "`--metrics` must be all or among bleu"),
         (["a=GOOD", "--lid", "no.bin"], "`--lid` must be"),
         (["a=GOOD", "--lid", "corpus"], "must have `--data`"),

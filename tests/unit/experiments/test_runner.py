@@ -115,7 +115,7 @@ def test_a_failure_keeps_back_what_needs_it_and_no_more(tmp_path, monkeypatch):
     table = planned(tmp_path, "parts")
     troubles, _ = run(table)
     assert next(iter(troubles)) == "masks/0.5.masks/made"
-    assert troubles["masks/0.5.masks/made"].startswith("ended with 3: no memory (all of it: ")
+    assert troubles["masks/0.5.masks/made"].startswith("ended with 3: no memory (full log: ")
     trained = {Path(words[1]).parent.name for words in commands(tmp_path) if words[0] == "train"}
     assert trained == {"one+direction=en-de", "one+direction=en-fr", "tdo", "tdo+robt"}
     monkeypatch.setenv("FAILS", "")

@@ -146,7 +146,7 @@ def test_a_failing_job_is_told_with_its_log(
     table = planned(tmp_path, "table1", "toy", 1, "tdo")
     troubles, _ = run(table)
     log = table.plan.graph.log("tdo/output/en-X")
-    assert troubles == {"tdo/output/en-X": f"ended with 3: no memory (all of it: {log})"}
+    assert troubles == {"tdo/output/en-X": f"ended with 3: no memory (full log: {log})"}
     monkeypatch.setenv("FAILS", "")
     assert run(table)[0] == {}
     assert [words[0] for words in commands(tmp_path)].count("train") == 1
