@@ -32,9 +32,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "experiments",
         metavar="EXPERIMENTS",
-        help="tdo, opus100, tpdm, tlm, neurons, or an experiment file of your own (`tdo doctor` says "
-        "where experiments.md is, which describes the format); all for the headline tables of "
-        "these papers on one page",
+        help="tdo, opus100, tpdm, tlm, neurons, or an experiment file of your own (`tdo doctor` "
+        "says where experiments.md is, which describes the format); all for the headline tables "
+        "of these papers on one page",
     )
     parser.add_argument(
         "rest",
