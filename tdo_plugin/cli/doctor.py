@@ -26,7 +26,7 @@ EXTENSIONS = ("fairseq.data.data_utils_fast", "fairseq.data.token_block_utils_fa
 
 @dataclass
 class Check:
-    """One finding. ``status`` is ``ok``, ``warn`` (works, but) or ``wrong``; ``fix`` a line."""
+    """One finding. ``status``: ``ok``, ``warn`` (usable) or ``wrong``; ``fix``: a command line."""
 
     name: str
     status: str
@@ -40,7 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def check_python(version: tuple[int, int] = sys.version_info[:2]) -> Check:
-    """Whether this Python is one that the project runs on."""
+    """Whether this Python version is supported."""
     detail = f"{sys.version.split()[0]} ({sys.executable})"
     if (3, 10) <= version <= (3, 13):
         return Check("python", "ok", detail)
@@ -62,7 +62,7 @@ def check_plugin() -> Check:
 
 
 def check_requirements() -> list[Check]:
-    """One check for each package that ``pyproject.toml`` requires, extras left out."""
+    """One check for each package that ``pyproject.toml`` requires, without extras."""
     return [check_requirement(line) for line in _requirements() if _applies(line)]
 
 
@@ -80,11 +80,11 @@ def _requirements() -> list[str]:
 
 
 def _applies(line: str) -> bool:
-    """Whether a requirement is one of this Python, and not of an extra."""
+    """Whether a requirement applies to this Python and does not belong to an extra."""
     try:
         from packaging.requirements import Requirement
     except ImportError:
-        return "extra ==" not in line  # what is missing is said instead
+        return "extra ==" not in line  # `check_requirement` reports that packaging is missing
     marker = Requirement(line).marker
     return marker is None or marker.evaluate({"extra": ""})
 
@@ -109,9 +109,9 @@ def check_requirement(line: str) -> Check:
 
 
 def check_evaluation() -> Check:
-    """Whether the packages are there that BERTScore, COMET and the language detectors need.
+    """Whether the packages for BERTScore, COMET and the language detectors are installed.
 
-    Training, decoding, BLEU, chrF++ and TER do without them, so it is never `wrong`.
+    Training, decoding, BLEU, chrF++ and TER work without them, so the status is never `wrong`.
     """
     checks = [check_requirement(line) for line in (*requirements_of("eval"), *BESIDE_EVAL)]
     faults = [f"{check.name} {check.detail}" for check in checks if check.status != "ok"]
@@ -155,7 +155,7 @@ def check_patches() -> Check:
 
 
 def check_compiler() -> Check:
-    """A C++ compiler, which fairseq's own set-up needs."""
+    """Whether a C++ compiler is installed, which building fairseq requires."""
     compiler = next(filter(None, map(shutil.which, ("c++", "g++", "clang++"))), None)
     if compiler:
         return Check("C++ compiler", "ok", compiler)
@@ -173,7 +173,7 @@ def is_pinned(requirement: str) -> bool:
 
 
 def check_fairseq() -> list[Check]:
-    """Whether fairseq 0.12.2 is there, can be imported, and has its compiled modules."""
+    """Whether fairseq 0.12.2 is installed, can be imported, and has its compiled modules."""
     fix = installation.line("tdo", "setup")
     try:
         version = metadata.version("fairseq")
@@ -189,7 +189,11 @@ def check_fairseq() -> list[Check]:
                 import_module(module)
     except Exception as error:
         detail = f"{version} cannot be imported: {type(error).__name__}: {error}"
-        return [Check("fairseq", "wrong", detail, fix)]
+        # a package that fairseq imports has a finding of its own
+        foreign = isinstance(error, ModuleNotFoundError) and not str(error.name).startswith(
+            "fairseq"
+        )
+        return [Check("fairseq", "wrong", detail, "" if foreign else fix)]
     checks = [Check("fairseq", "ok", version)]
     for name in EXTENSIONS:
         try:
@@ -224,7 +228,7 @@ def show(check: Check) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print all findings; exit code 0 when nothing is wrong, else 1."""
+    """Print all findings; returns 0 if nothing is wrong, else 1."""
     checks, rows = examine(), registry.overview()
     fine = all(check.status != "wrong" for check in checks)
     if args.json:

@@ -1,4 +1,4 @@
-"""`tdo train --help-model`: the options that this package adds to those of fairseq-train."""
+"""`tdo train --help-model`: the options that this package adds to fairseq-train."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ MODEL = "model"
 
 
 class PrintModelOptions(argparse.Action):
-    """Prints what configs and command lines can say of the model, its losses and its task."""
+    """Prints the options of the model, its losses and its task."""
 
     def __init__(self, option_strings: list[str], dest: str, **options: Any) -> None:
-        text = "list this package's options of fairseq-train: of model, losses and task"
+        text = "list the model, loss and task options that this package adds to fairseq-train"
         super().__init__(option_strings, dest, nargs=0, help=text, **options)
 
     def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> None:
-        """Print, and end."""
+        """Print, and exit."""
         print(model_options())
         parser.exit()
 
@@ -60,7 +60,7 @@ def option_sections() -> Iterator[tuple[str, list[argparse.Action]]]:
 
 
 def _actions(part: Any) -> list[argparse.Action]:
-    """The options that a class of fairseq's registries declares."""
+    """The options that a registered fairseq class declares."""
     parser = Parser(add_help=False, conflict_handler="resolve")
     part.add_args(parser)
     return parser._actions

@@ -65,7 +65,7 @@ def test_help_explains_the_script(clone: Path, name: str) -> None:
             "`--workers` must be left",
         ),
         ("train.sh", ["CONFIG", "DATA", "--sbatch=--time=9"], "`--sbatch` must be left out"),
-        ("slurm.sh", ["CONFIG", "DATA"], "`--gpus` must be at least 1 with --slurm, or --cpu"),
+        ("slurm.sh", ["CONFIG", "DATA"], "`--gpus` or `--cpu` must be given with --slurm"),
         ("slurm.sh", ["CONFIG", "DATA", "--cpu", "--rendezvous", "h:1"], "`--rendezvous` must be"),
         ("generate.sh", ["DATA", "--path", "no.pt", "--out", "o"], "`--path` must name"),
         (
@@ -75,8 +75,8 @@ def test_help_explains_the_script(clone: Path, name: str) -> None:
         ),
         ("preprocess.sh", ["/no/such", "o"], "`TEXT` must be a folder"),
         ("preprocess.sh", ["/", "o", "--vocab-size", "-1"], "`--vocab-size` must be at least 1"),
-        ("multi30k.sh", ["--form", "both"], "`--form` must be of shared, disjoint; it is both"),
-        ("multi30k.sh", ["--rows", "a"], "`--rows` must be of transformer, encoder-decoder, "),
+        ("multi30k.sh", ["--form", "both"], "`--form` must be one of shared, disjoint; it is both"),
+        ("multi30k.sh", ["--rows", "a"], "`--rows` must be among transformer, encoder-decoder, "),
     ],
 )
 def test_bad_input_is_one_line(
@@ -365,7 +365,7 @@ def test_text_to_table(clone: Path, tmp_path: Path) -> None:
     arguments = ["generate.sh", run / "data", "--path", checkpoint, "--out", run / "out", "--cpu"]
     arguments += ["--beam", 1, "--pairs", "en-de,de-fr", "--max-len-b", 5, "--whole-search"]
     assert "2 of 2 directions," in script(clone, *arguments).stderr
-    assert "2 of 2 directions are whole already" in script(clone, *arguments).stderr
+    assert "2 of 2 directions are already complete" in script(clone, *arguments).stderr
     scores = run / "report" / "scores.json"
     systems = [f"tdo={run / 'out'}", "--data", run / "data", "--directions", "en-de,de-fr"]
     for command in (["score", *systems], ["report", scores]):

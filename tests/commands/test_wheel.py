@@ -92,7 +92,8 @@ def test_from_nothing_to_a_report(tdo: Callable[..., str]) -> None:
     tdo("report", "scores/scores.json", "--out", "report")
     page = tdo("-c", "print(open('report/index.html').read())", program="python")
     assert "</html>" in page and "fr-de" in page
-    assert "quickstart-smoke/quickstart" in tdo("reproduce", "quickstart", "--scale", "smoke")
+    made = tdo("reproduce", "quickstart", "quickstart", "--scale", "smoke")
+    assert "quickstart-smoke/quickstart" in made
 
 
 def test_files_that_a_wheel_carries(tdo: Callable[..., str]) -> None:

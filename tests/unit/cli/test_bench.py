@@ -9,7 +9,7 @@ from tdo_plugin.cli import main
     ("words", "text"),
     [
         (["--rounds", "0"], "`--rounds` must be at least 1; it is 0"),
-        (["--json", "nowhere/rows.json"], "`--json` must be a file in a folder that is there"),
+        (["--json", "nowhere/rows.json"], "`--json` must be a file in an existing folder"),
         (["--plot", "growth.gif"], "`--plot` must end in .svg or .png; it is growth.gif"),
         (["--each", "--plot", "each.svg"], "`--plot` must be left out with --each"),
         (["--precision", "fp16", "--device", "cpu"], "`--precision` must be fp32 on a CPU"),

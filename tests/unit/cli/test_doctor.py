@@ -11,7 +11,7 @@ from pip._internal.commands import create_command
 
 from tdo_compat import registry
 from tdo_plugin import __version__, installation
-from tdo_plugin.cli import doctor, main
+from tdo_plugin.cli import doctor, main, setup
 
 
 def fake_versions(monkeypatch, **versions):
@@ -46,6 +46,15 @@ def test_fairseq_missing_or_wrong(monkeypatch, capsys, version):
     marked = next(number for number, line in enumerate(lines) if line.startswith("wrong"))
     assert "fairseq" in lines[marked]
     assert lines[marked + 1].endswith(f"fix it with: {installation.line('tdo', 'setup')}")
+
+
+def test_fairseq_without_a_package_that_it_imports(monkeypatch):
+    def missing(name):
+        raise ModuleNotFoundError("No module named 'torch'", name="torch")
+
+    monkeypatch.setattr(doctor, "import_module", missing)
+    (check,) = doctor.check_fairseq()
+    assert (check.status, check.fix) == ("wrong", "") and "'torch'" in check.detail
 
 
 def test_a_range_that_is_not_met(monkeypatch):
@@ -145,7 +154,8 @@ def in_an_image(monkeypatch):
 
 @pytest.mark.parametrize("kind", [None, in_a_wheel, in_an_image])
 def test_each_line_is_a_command(monkeypatch, kind, capsys):
-    """A line of `tdo` is done dryly; others are held against their programs' parsers."""
+    """A line of `tdo` is run dryly; others are parsed by their programs' parsers."""
+    monkeypatch.setattr(setup, "_works", lambda code: False)
     if kind:
         kind(monkeypatch)
     lines = {check.name: shlex.split(check.fix) for check in faults(monkeypatch) if check.fix}

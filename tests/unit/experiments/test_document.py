@@ -46,10 +46,10 @@ def test_a_table_of_the_file_that_there_is_not(tmp_path):
 def test_files_that_are_none(tmp_path):
     with pytest.raises(UserError, match=r"`EXPERIMENTS` must be a file, or one of .*opus100"):
         find("opus10")
-    with pytest.raises(UserError, match=r"must be a file of experiments; .*No such file"):
+    with pytest.raises(UserError, match=r"must be an experiment file; .*No such file"):
         find(str(tmp_path / "none.toml"))
     (tmp_path / "bad.toml").write_bytes(b"\xff")
-    with pytest.raises(UserError, match=r"must be a file of experiments; .*not UTF-8"):
+    with pytest.raises(UserError, match=r"must be an experiment file; .*not UTF-8"):
         find(str(tmp_path / "bad.toml"))
 
 
@@ -85,7 +85,7 @@ def test_a_file_may_extend_another(tmp_path):
     config = setting_of(read, "toy", {}).resolve("tdo+N=2").config(lambda *_: None)
     assert (config.flags["--lr"], config.flags["--max-update"]) == (["0.5"], ["100"])
     (tmp_path / "mine.toml").write_text('title = "x"\nextends = "own.toml"\n')
-    with pytest.raises(UserError, match=r"`extends` must not lead back to a file; own.toml does"):
+    with pytest.raises(UserError, match=r"`extends` must not form a cycle; own.toml does"):
         find(str(own))
     own.write_text('title = "Mine"\nextends = "opus1000"\n')
     with pytest.raises(UserError, match=r"must be a file, or one of .*; it is opus1000"):

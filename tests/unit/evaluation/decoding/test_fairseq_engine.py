@@ -131,7 +131,7 @@ def test_commands_are_dealt_out_and_a_failure_costs_its_direction(commands, data
     kinds = {event.job.direction: event.kind for event in events}
     assert kinds == {"de-fr": "done", "fr-de": "failed", "de-en": "done"}
     (text,) = (event.text for event in events if event.text)
-    assert "`fairseq-generate` must succeed; it ended with 3: no memory (all of it: " in text
+    assert "`fairseq-generate` must succeed; it ended with 3: no memory (full log: " in text
     shown = sorted(environment["CUDA_VISIBLE_DEVICES"] for environment, _ in commands)
     assert shown == ["4", "4", "6"] and {lock for _, lock in commands} == {5}
     assert all(environment["A"] == "b" for environment, _ in commands)

@@ -165,6 +165,6 @@ def test_notes_name_what_the_means_leave_out() -> None:
         line for line in notes.remarks(sheet(systems=(bare, system("few")))) if "bare" in line
     ]
     assert len(remarks) == 1  # of its correlation; what it lacks altogether has no mean
-    assert "scores of exactly 0 left out" in notes.reading(sheet(skip_zeros=True))[0]
+    assert "without scores of exactly 0" in notes.reading(sheet(skip_zeros=True))[0]
     alone = notes.reading(sheet(systems=(system("plain"),), comparisons=()))
     assert len(alone) == 1  # no bold and no marks to explain
