@@ -72,4 +72,4 @@ def test_every_table_and_figure(
         text = (out / "table8" / "times.txt").read_text()
         for row in ("30.781", "31.046", "94.642", "95.696"):
             assert f"{row} million parameters, {row} in the paper" in text
-        assert text.count(" times a plain one") == 4
+        assert text.count(" x the plain update") == 4

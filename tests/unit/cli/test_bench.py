@@ -14,7 +14,7 @@ from tdo_plugin.cli import main
         (["--each", "--plot", "each.svg"], "`--plot` must be left out with --each"),
         (["--precision", "fp16", "--device", "cpu"], "`--precision` must be fp32 on a CPU"),
         (["--data", "nowhere", "--device", "cpu"], "`--data` must be a text folder or a data"),
-        (["--options", "'", "--device", "cpu"], "`--options` must be readable"),
+        (["--options", "'", "--device", "cpu"], "`--options` must be valid shell words"),
     ],
 )
 def test_mistakes_are_one_line(words, text, capsys):

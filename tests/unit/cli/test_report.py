@@ -85,7 +85,7 @@ def test_a_table_without_a_common_column_is_told(
     [
         (["none.json"], "`SCORES` must be a scores.json of tdo score; "),
         (["other.json"], "`SCORES` must be a scores.json of tdo score; "),
-        (["s.json", "s.json"], "`SCORES` must name each system once; plain is there twice"),
+        (["s.json", "s.json"], "`SCORES` must name each system once; plain occurs twice"),
         (["s.json", "tlm.json"], "`SCORES` must all have the same protocol"),
         (["s.json", "--published", "nope"], "`--published` must name one of tdo, "),
         (["s.json", "--published", "tdo:99"], "`--published` must be one of tdo:1, "),

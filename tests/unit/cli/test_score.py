@@ -144,7 +144,7 @@ def test_systems_with_other_references_are_not_compared(tmp_path: Path, good: Pa
     (other_folder / "de-fr.ref").write_text("autre chose\n" * 3)
     code, sheet = run(tmp_path, f"good={good}", f"other={other_folder}", "--metrics", "bleu")
     assert code == 1
-    assert sheet.failures == ("other de-fr: `de-fr.ref` must be that of good; it differs",)
+    assert sheet.failures == ("other de-fr: `de-fr.ref` must equal that of good; it differs",)
     assert list(sheet.comparison("other", "good", "bleu").directions) == ["en-de"]
 
 
@@ -239,7 +239,7 @@ def test_patterns_choose_of_what_a_system_has(tmp_path: Path, good: Path, bad: P
     assert (code, sheet.directions) == (0, ("de-fr", "en-de"))
     code, sheet = run(tmp_path, *words, "*-en")
     assert (code, sheet.directions) == (1, ("de-en",))
-    assert sheet.failures == ("bad: none of de-fr, en-de fits *-en",)
+    assert sheet.failures == ("bad: none of de-fr, en-de matches *-en",)
 
 
 def test_a_system_may_have_a_folder_for_each_direction(
@@ -295,7 +295,7 @@ def test_names_and_folders_may_have_an_equals_sign(tmp_path: Path, good: Path) -
         (["a=GOOD", "a=GOOD"], "must give each direction of a system once; de-en of a is in"),
         (["a=GOOD", "--metrics", "bleu,blue"], "`--metrics` must be all or among bleu"),
         (["a=GOOD", "--lid", "no.bin"], "`--lid` must be"),
-        (["a=GOOD", "--lid", "corpus"], "must have `--data`"),
+        (["a=GOOD", "--lid", "corpus"], "must come with `--data`"),
         (["a=GOOD", "--directions", "all"], "must be a list without --data"),
         (["a=GOOD", "--directions", "de-xx"], "must have something to score"),
         (["a=GOOD", "--directions", "de-fr-en"], "`--directions` must be directions such as"),
@@ -310,9 +310,9 @@ def test_names_and_folders_may_have_an_equals_sign(tmp_path: Path, good: Path) -
         (["a=GOOD", "--size-bounds", "2,1"], "`--size-bounds` must come with --sizes"),
         (["a=GOOD", "--directions", "*-xx"], "must have something to score; a: none of"),
         (["a=GOOD", "--tokenizer", "14a"], "`--tokenizer` must be one of"),
-        (["a=GOOD", "--group", "x=zz-*"], "zz-\\* of x fits none"),
+        (["a=GOOD", "--group", "x=zz-*"], "zz-\\* of x matches none"),
         (["--hyp", "GOOD/de-en.hyp"], "`--ref` must be given"),
-        (["--hyp", "no", "--ref", "no", "-s", "a", "-t", "b"], "`--hyp` must be a file of lines"),
+        (["--hyp", "no", "--ref", "no", "-s", "a", "-t", "b"], "`--hyp` must be a text file"),
         (["a=GOOD", "--hyp", "GOOD/de-en.hyp"], "must be left out with NAME=DIR"),
     ],
     ids=lambda words: " ".join(words) if isinstance(words, list) else None,

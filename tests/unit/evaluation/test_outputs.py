@@ -90,9 +90,9 @@ def test_lines_of_fairseq_generate(tmp_path: Path, text: str, expected: list[str
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("H-0\t-1\ta\n", "must hold 2 hypotheses; it has 1, sentence 1 is missing"),
-        ("H-0\t-1\ta\nH-1\t-1\tb\nH-2\t-1\tc\n", "must hold 2 hypotheses; it has 3$"),
-        ("H-x\t-1\ta\n", "must hold H-ID<tab>score<tab>text"),
+        ("H-0\t-1\ta\n", "must have 2 hypotheses; it has 1, sentence 1 is missing"),
+        ("H-0\t-1\ta\nH-1\t-1\tb\nH-2\t-1\tc\n", "must have 2 hypotheses; it has 3$"),
+        ("H-x\t-1\ta\n", "must have lines H-ID<tab>score<tab>text"),
     ],
 )
 def test_output_that_is_not_whole(tmp_path: Path, text: str, message: str) -> None:

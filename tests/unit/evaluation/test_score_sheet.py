@@ -93,7 +93,7 @@ def test_sheets_are_merged() -> None:
 
 
 def test_sheets_that_do_not_go_together() -> None:
-    with pytest.raises(UserError, match="must name each system once; one is there twice"):
+    with pytest.raises(UserError, match="must name each system once; one occurs twice"):
         merge([sheet(), sheet()])
     with pytest.raises(UserError, match="must all have the same protocol; they have none and tdo"):
         merge([sheet(), sheet("two", protocol="tdo")])

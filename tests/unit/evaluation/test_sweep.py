@@ -51,7 +51,7 @@ def test_words_keep_their_order():
         (["k = 0=TE:"], r"`--x` must be SYSTEM=\[LINE:\]VALUE; it is k = 0=TE:"),
         (["=1"], r"`--x` must be SYSTEM=\[LINE:\]VALUE; it is =1"),
         (["other=1"], "`--x` must name one of base, k = 0.7, k = 0; it names other"),
-        (["k = 0.7=1", f"{SEEDS[1]}=2"], "`--x` must name each system once; k = 0.7, seed 2 is"),
+        (["k = 0.7=1", f"{SEEDS[1]}=2"], "`--x` must name each system once; k = 0.7, seed 2"),
     ],
 )
 def test_places_that_are_refused(places, message):
@@ -92,7 +92,7 @@ def test_groups_take_the_place_of_the_mean():
     grouped = replace(SHEET, groups=groups)
     (point,) = points(grouped, placed(["k = 0.7=1"], grouped), "bleu", groups=["back", "all"])
     assert point.scores == {"a-b": (13, 15), "b-a": (21, 27), "back": (21, 27), "all": (17, 21)}
-    with pytest.raises(UserError, match="`--group` must be of all, back; other is none"):
+    with pytest.raises(UserError, match="`--group` must be among all, back; it has other"):
         points(grouped, placed(["k = 0.7=1"], grouped), "bleu", groups=["other"])
 
 

@@ -244,7 +244,7 @@ def test_validations_of_trainings_are_scored_without_translating(tmp_path: Path)
             '"{task}"',
             "tables.seeds.label must be unique for each cell; .* share a label",
         ),
-        ('mean_over = "seed"', 'mean_over = "weight"', r"mean_over must be of .*\(seed, task\)"),
+        ('mean_over = "seed"', 'mean_over = "weight"', r"mean_over must be among .*\(seed, task\)"),
         ('measure = "validation"', 'measure = "x"', "measure must be test or validation; it is x"),
         (
             'cells = "table9"',

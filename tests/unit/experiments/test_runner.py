@@ -316,7 +316,7 @@ def test_how_far_it_is(tmp_path):
     graph.log(trainings[1].name).parent.mkdir(parents=True)
     graph.log(trainings[1].name).touch()
     assert progress.line(trainings[:2], trainings[2:], 2) == (
-        "base/training: update 20 of 100, loss 4.5 | tdo/training: begins"
+        "base/training: update 20 of 100, loss 4.5 | tdo/training: starting"
     )
     progress.paces["base/training"].since -= 30
     log.write_text("train_inner | loss=4.0, num_updates=30, lr=1\n")

@@ -88,9 +88,9 @@ def test_unknown_parts(tmp_path, name, message):
 @pytest.mark.parametrize(
     ("scale", "given", "message"),
     [
-        ("huge", {}, "`--scale` must be of toy, smoke, full; it is huge"),
+        ("huge", {}, "`--scale` must be one of toy, smoke, full; it is huge"),
         ("full", {"form": "shared"}, "`--form` must be used at scale toy; the scale is full"),
-        ("toy", {"form": "other"}, "`--form` must be of shared, disjoint; it is other"),
+        ("toy", {"form": "other"}, "`--form` must be one of shared, disjoint; it is other"),
     ],
 )
 def test_settings_that_there_are_not(tmp_path, scale, given, message):

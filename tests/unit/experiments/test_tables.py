@@ -54,7 +54,7 @@ def test_some_rows(tmp_path):
     setting = table.plan.setting
     assert tables_with(setting, ["table1", "parts"], ["tdo+r*"]) == ["parts"]
     assert tables_with(setting, ["table1", "parts"], []) == ["table1", "parts"]
-    with pytest.raises(UserError, match=r"`--rows` must be of base, tdo, .*; none is none of them"):
+    with pytest.raises(UserError, match=r"`--rows` must be among base, tdo, .*; none matches none"):
         tables_with(setting, ["table1", "parts"], ["tdo", "none"])
     with pytest.raises(UserError, match=r"that exist at scale toy; large do not"):
         planned(tmp_path, "table1", "toy", 1, "large")
@@ -149,7 +149,7 @@ def test_without_matplotlib_there_are_numbers(tmp_path, monkeypatch):
 
 def test_a_flag_of_which_nothing_remains_is_refused(tmp_path):
     system = planned(tmp_path, "parts").plan.system("one")
-    with pytest.raises(UserError, match=r"`--lang-pairs` of one .* as in one\+direction=VALUE"):
+    with pytest.raises(UserError, match=r"`--lang-pairs` of one .* set by one\+direction=VALUE"):
         system.config(lambda expression, scope: None)
 
 

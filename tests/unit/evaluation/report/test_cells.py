@@ -119,7 +119,7 @@ def test_columns_are_all_test_directions_unless_the_file_chooses() -> None:
     assert quantities(two, ()) == (Quantity("bleu", "all"), Quantity("ter", "all"))
     chosen = quantities(two, ("zero-shot", "de-fr"))
     assert [column.group for column in chosen] == ["zero-shot", "de-fr"] * 2
-    with pytest.raises(UserError, match=r"`groups` must be of en → X, .*de-fr; it has fr-en"):
+    with pytest.raises(UserError, match=r"`groups` must be among en → X, .*de-fr; it has fr-en"):
         quantities(two, ("fr-en",))
     assert quantities(sheet(SCORES), ()) == (BLEU, TER)
 
@@ -352,7 +352,7 @@ def test_a_file_is_read_as_it_was_written(tmp_path: Path) -> None:
         ),
         (
             {"cells": [{"name": "a", "run": "a", "values": {"task": "x", "weight": "0"}}]},
-            "task must be of lm, ae; of a it is x",
+            "task must be one of lm, ae; for a it is x",
         ),
         ({"published": "tlm:99"}, "`--published` must be one of"),
         ({"axes": 3}, "it.axes must be of type dict"),
