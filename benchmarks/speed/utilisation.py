@@ -16,7 +16,7 @@ from speed.rows import Row
 def rows(
     measurement: Measurement, batches: tuple[Batch, ...], facts: Mapping[str, Any]
 ) -> Iterator[Row]:
-    """A row for each system of a training on a GPU with a known peak.
+    """A row for each system trained on a GPU with a known peak.
 
     Only operations that the model requires are counted, regardless of the implementation: they are
     equal for `concatenating` and `two-stream`.

@@ -29,7 +29,7 @@ GROUPS = {
     },
     "train": {
         "train, resume": "train a config's system, or resume it",
-        "estimate": "GPU hours of a training",
+        "estimate": "GPU hours of a training run",
         "average": "average checkpoints into one model",
         "extend, convert": "start from another model",
     },

@@ -87,7 +87,7 @@ def _elsewhere(state: dict[str, Any], args: argparse.Namespace) -> dict[str, Any
     cfg = dict(state["cfg"])
     model = argparse.Namespace(**vars(cfg["model"]))
     model.tdo_neuron_masks = f"{args.output}, of which neurons are ablated"
-    dropped = ("last_optimizer_state",)  # only a training needs it
+    dropped = ("last_optimizer_state",)  # only needed for training
     return {
         **{key: value for key, value in state.items() if key not in dropped},
         "cfg": {**cfg, "model": model},

@@ -22,7 +22,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         required=True,
         metavar="PATH",
-        help="a training's save folder (with --best or --last), or checkpoint files to average",
+        help="a checkpoint folder (with --best or --last), or checkpoint files to average",
     )
     chosen = parser.add_mutually_exclusive_group()
     chosen.add_argument(

@@ -13,7 +13,7 @@ from tdo_plugin.names import check_titles
 if TYPE_CHECKING:
     from tdo_plugin.analysis.curves import Curve
 
-HELP = "show trainings' validation scores over updates"
+HELP = "plot validation scores over updates"
 EXAMPLE = 'tdo curve updates "6 layers=my-model/validation.jsonl" --out curve.svg'
 
 GROUPS = ("zero-shot", "supervised")
@@ -27,7 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         metavar="NAME=FILE[:FILE]",
         help="a line's name and its training's validation.jsonl (written with --eval-translation), "
-        "or several files of consecutive trainings",
+        "or several files of consecutive training runs",
     )
     add(
         "--group", choices=GROUPS, default=GROUPS[0], help="directions to show (default: zero-shot)"

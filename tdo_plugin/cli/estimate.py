@@ -1,4 +1,4 @@
-"""`tdo estimate`: GPU hours of configs' trainings from FLOPs and an assumed speed."""
+"""`tdo estimate`: GPU hours of training runs from FLOPs and an assumed speed."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections import Counter
 from tdo_plugin.cli.config_argument import CONFIG, scale_option
 from tdo_plugin.costs import training_hours
 
-HELP = "estimate the GPU hours of configs' trainings from their FLOPs"
+HELP = "estimate the GPU hours of training runs from their FLOPs"
 EXAMPLE = "tdo estimate tdo/ted19/tdo-prefix+instrucl --tflops 125"
 
 

@@ -158,7 +158,7 @@ def _run(
     at_a_time = f"{len(machine.slots)} at a time on {where}"
     if machine.jobs:
         at_a_time += f"; Slurm jobs, {len(machine.jobs)} at a time"
-    say(f"{len(steps)} steps, including {trainings} trainings, {at_a_time}")
+    say(f"{len(steps)} steps, including {trainings} training runs, {at_a_time}")
     if (package := cannot_draw()) and any(step.kind == "drawing" for step in steps):
         say(f"no figures: {package} is not installed (pip install {package})")
     stale = [path for table in tables for path in table.stale()]

@@ -21,7 +21,7 @@ def file_options(parser: argparse.ArgumentParser) -> None:
     add("--headline", action="store_true", help="only the rows that show the paper's main result")
     add(
         "--seeds", type=int, default=1, metavar="N",
-        help="trainings per system, with different seeds; the report shows mean and spread "
+        help="training runs per system, with different seeds; the report shows mean and spread "
         "(default 1)",
     )  # fmt: skip
     add(
@@ -29,10 +29,10 @@ def file_options(parser: argparse.ArgumentParser) -> None:
         help="GPUs per step (default: 1; at scale full, all, except with --slurm)",
     )  # fmt: skip
     slurm_options(parser, "submit each training or computing step as a separate job, and wait")
-    add("--estimate", action="store_true", help="only print the GPU hours of the trainings")
+    add("--estimate", action="store_true", help="only print the GPU hours of the training runs")
     run_options(
         parser,
-        scales="toy, smoke, multi30k, full (default: the file's first)",
+        scales="such as toy, smoke, multi30k, full (default: the first in the file)",
         place="runs/NAME-SCALE; tables in the same folder share common steps",
     )
 
@@ -43,7 +43,7 @@ def run_options(parser: argparse.ArgumentParser, scales: str, place: str) -> Non
     add("--scale", metavar="SCALE", help=scales)
     add(
         "--updates", type=int, metavar="N",
-        help="updates per training, at the small scales (default: as in the file)",
+        help="updates per training run, at the small scales (default: as in the file)",
     )  # fmt: skip
     add(
         "--out", type=Path, metavar="RUN", help=f"run folder (default: {place})"

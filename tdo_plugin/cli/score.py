@@ -86,7 +86,7 @@ def _check_single(args: argparse.Namespace) -> None:
 
 
 def _validations(args: argparse.Namespace, data: DataFolder | None) -> int:
-    """Write the score sheet of trainings' last validations."""
+    """Write the score sheet of the last validations of training runs."""
     from tdo_plugin.evaluation.systems import named_folders
     from tdo_plugin.evaluation.validated import validation_sheet
 

@@ -28,7 +28,7 @@ def add_measures(parser: argparse.ArgumentParser) -> None:
     add(
         "--validations",
         action="store_true",
-        help="each DIR is a training's --save-dir: use the scores of its last validation "
+        help="each DIR is the --save-dir of a training run: use the scores of its last validation "
         "(--eval-translation); only --data and --group apply",
     )
     add(

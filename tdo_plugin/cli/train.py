@@ -46,7 +46,7 @@ def _options(parser: argparse.ArgumentParser) -> None:
         "--save-dir",
         type=Path,
         metavar="DIR",
-        help="checkpoint folder; a training found there is resumed (default: "
+        help="checkpoint folder; a training run found there is resumed (default: "
         "checkpoints/FOLDER-CONFIG)",
     )
     scale_option(parser)
@@ -90,7 +90,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def start(record: TrainingRecord, save_dir: Path, dry_run: bool) -> int:
-    """Print the command of a training and, unless it is a dry run, exec it.
+    """Print the command of a training run and, unless it is a dry run, exec it.
 
     First writes a record of the training to the folder, for `tdo resume`.
     """

@@ -1,1 +1,1 @@
-"""Computed costs of models and trainings, from FLOPs; nothing here is measured."""
+"""Computed costs of models and training runs, from FLOPs; nothing here is measured."""

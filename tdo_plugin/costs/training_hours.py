@@ -1,4 +1,4 @@
-"""GPU hours of a training, from FLOPs and an assumed speed."""
+"""GPU hours of a training run, from FLOPs and an assumed speed."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def assumption_options(parser: argparse.ArgumentParser) -> None:
         "--utilization",
         type=float,
         metavar="U",
-        help="share of the peak speed that trainings reach, an assumption (default 0.3)",
+        help="share of the peak speed that training reaches, an assumption (default 0.3)",
     )
     add(
         "--epoch-sentences",
@@ -108,7 +108,7 @@ class Estimate:
 
 
 def assumptions(given: argparse.Namespace, usual: Sequence[str] = ()) -> argparse.Namespace:
-    """The assumptions: given values, else the usual ones of a training, else defaults.
+    """The assumptions: given values, else the usual values of a training run, else defaults.
 
     Args:
         given: values of `assumption_options`, among others.
@@ -141,7 +141,7 @@ def _check(args: argparse.Namespace) -> None:
 
 
 def estimate(name: str, config: Config, args: argparse.Namespace) -> Estimate:
-    """The cost of a training.
+    """The cost of a training run.
 
     A batch holds as many sentences of the assumed lengths as `--max-tokens` allows for the longer
     side. ROBT trains twice on `--robt-share` of the sentences, and decodes them once in between by
@@ -236,8 +236,8 @@ def report(estimates: Sequence[tuple[int, Estimate]], assumed: Sequence[str]) ->
     trainings = sum(count for count, _ in estimates)
     hours = sum(count * estimate.hours for count, estimate in estimates)
     yield (
-        f"{trainings} trainings, {_short(hours)} GPU hours. This is an estimate, not a "
-        f"measurement; it assumes {'; '.join(dict.fromkeys(assumed))}"
+        f"{trainings} training run{'' if trainings == 1 else 's'}, {_short(hours)} GPU hours. "
+        f"This is an estimate, not a measurement; it assumes {'; '.join(dict.fromkeys(assumed))}"
     )
     if bounds := [estimate.name for _, estimate in estimates if estimate.upper_bound]:
         yield (

@@ -1,6 +1,6 @@
-"""Means over trainings of one system with different seeds.
+"""Means over training runs of one system with different seeds.
 
-Such trainings are systems called `NAME, seed N`, as named by `tdo reproduce`.
+Such training runs are systems called `NAME, seed N`, as named by `tdo reproduce`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ SEED = re.compile(r"(?P<name>.+), seed \d+")
 
 
 def by_seed(sheet: ScoreSheet) -> dict[str, tuple[str, ...]]:
-    """The trainings of each system, by its name; a name without seed is a single training."""
+    """The training runs of each system, by its name; a name without seed has a single run."""
     trainings: dict[str, list[str]] = {}
     for system in sheet.systems:
         seed = SEED.fullmatch(system.name)
@@ -30,10 +30,10 @@ def has_seeds(sheet: ScoreSheet) -> bool:
 
 
 def over_seeds(sheet: ScoreSheet) -> ScoreSheet:
-    """The sheet with the trainings of each system merged by averaging scores.
+    """The sheet with the training runs of each system merged by averaging scores.
 
-    Directions and metrics that some of its trainings lack are omitted, and so are comparisons and
-    examples, which belong to single trainings. A sheet without repeated trainings is returned
+    Directions and metrics that some of its runs lack are omitted, and so are comparisons and
+    examples, which belong to single runs. A sheet without repeated runs is returned
     unchanged.
     """
     if not has_seeds(sheet):

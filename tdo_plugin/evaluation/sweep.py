@@ -82,7 +82,7 @@ def placed(specs: Sequence[str], sheet: ScoreSheet) -> Placed:
 
 
 def members(name: str, sheet: ScoreSheet, option: str) -> tuple[str, ...]:
-    """The systems that a name stands for: the system, or its trainings with several seeds.
+    """The systems that a name stands for: the system, or its training runs with several seeds.
 
     Raises:
         UserError: an unknown name.

@@ -1,4 +1,4 @@
-"""A score sheet of validation scores measured by trainings (``--eval-translation``)."""
+"""A score sheet of validation scores measured during training (``--eval-translation``)."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ FILE = "validation.jsonl"
 def validation_sheet(
     systems: Mapping[str, Path], groups: Callable[[Sequence[str]], Groups]
 ) -> ScoreSheet:
-    """The score sheet of trainings' last validations.
+    """The score sheet of the last validations of training runs.
 
     Args:
         systems: the checkpoint folder of each system, by name.
         groups: returns the groups of given directions.
 
     Raises:
-        UserError: a training has no validation scores, or scores for different directions.
+        UserError: a training run has no validation scores, or scores for different directions.
     """
     scores = tuple(SystemScores(name, _last(folder)) for name, folder in systems.items())
     measured = {tuple(row.direction for row in system.directions): system.name for system in scores}
     if len(measured) > 1:
         first, second, *_ = measured.values()
         raise UserError(
-            "`--eval-translation` must have the same directions in all trainings; "
+            "`--eval-translation` must have the same directions in all training runs; "
             f"{first} and {second} differ"
         )
     directions = next(iter(measured))
@@ -38,7 +38,7 @@ def validation_sheet(
 
 
 def _last(folder: Path) -> tuple[DirectionScores, ...]:
-    """The scores of a training's last validation, by direction."""
+    """The scores of a training run's last validation, by direction."""
     try:
         rows = read_validations([folder / FILE])
         reason = "" if rows else f"{folder / FILE} is empty"
@@ -46,7 +46,7 @@ def _last(folder: Path) -> tuple[DirectionScores, ...]:
         rows, reason = {}, str(error)
     if not rows:
         raise UserError(
-            "`NAME=DIR` must be the --save-dir of a training with --eval-translation if "
+            "`NAME=DIR` must be the --save-dir of a training run with --eval-translation if "
             f"--validations is given; {reason}"
         )
     return tuple(

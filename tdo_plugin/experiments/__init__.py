@@ -1,1 +1,1 @@
-"""Experiment files, which define trainings, translations and figures, and their runner."""
+"""Experiment files, which define training runs, translations and figures, and their runner."""

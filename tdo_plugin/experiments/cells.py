@@ -91,7 +91,7 @@ def cells_text(planned: PlannedTable, block: str) -> str:
 
 
 def check_validated(plan: Plan, system: str) -> None:
-    """Raise UserError if a training does not translate its validation set."""
+    """Raise UserError if a training run does not translate its validation set."""
     flags = plan.system(system).config(plan.twins.described).flags
     if "--eval-translation" not in flags:
         raise UserError(

@@ -140,7 +140,7 @@ class Corpus:
             folder next to it.
         data: an existing data folder, such as {input.data}, instead of `make`.
         let: variables and their values, for the commands.
-        estimate: options of `tdo estimate` for trainings on the corpus, or options by scale.
+        estimate: options of `tdo estimate` for training on the corpus, or options by scale.
     """
 
     make: Any = ()
@@ -241,7 +241,7 @@ class Table:
         mean_over: an axis to average over.
         groups: groups or directions to show for cells (default: the mean of all directions); the
             first metric of the first group determines the best cell.
-        measure: `test`, or `validation` for the scores that the trainings measured on validation
+        measure: `test`, or `validation` for the scores that training measured on validation
             sets, without translating.
         note: a note below the tables of cells.
         directions: directions to translate and score.
@@ -251,7 +251,7 @@ class Table:
             with `cells` for the row of a value of `best`.
         score: further options of `tdo score`; false: translate and score nothing.
         draw: the drawings.
-        twins: whether to show rows with identical trainings.
+        twins: whether to show rows with identical training runs.
         scales: scales at which the table exists; empty for all.
         headline: patterns of the rows that show the paper's main result. A paper has one table
             with such rows, which `tdo reproduce all` makes.

@@ -1,4 +1,4 @@
-"""Estimated GPU hours of the trainings of experiments."""
+"""Estimated GPU hours of training in experiments."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def estimate(plan: Plan) -> int:
         except UserError as error:
             print(f"{name}: not in the estimate: {error}")
     if done := len(trainings) - len(to_come):
-        print(f"{done} of {len(trainings)} trainings are done")
+        print(f"{done} of {len(trainings)} training runs are done")
     if estimates:
         for line in training_hours.report(estimates, assumed):
             print(line)

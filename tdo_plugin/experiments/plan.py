@@ -49,7 +49,7 @@ class Plan:
         setting: scale and options.
         run: the run folder.
         inputs: the user's inputs.
-        seeds: number of trainings per system.
+        seeds: number of training runs per system.
     """
 
     def __init__(self, setting: Setting, run: Path, inputs: Inputs, seeds: int = 1) -> None:

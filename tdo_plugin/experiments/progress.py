@@ -60,7 +60,7 @@ class Progress:
         return f"update {update}{most}, loss {loss}{left}"
 
     def _left(self, running: Sequence[Step], waiting: Sequence[Step], slots: int) -> str:
-        """The remaining time of all trainings, from the mean pace of the observed ones."""
+        """The remaining time of all training runs, from the mean pace of the observed ones."""
         paces = [pace.seconds for pace in self.paces.values() if pace.seconds]
         trainings = [step for step in (*running, *waiting) if step.kind == "training"]
         if not paces or not waiting or not all(step.updates for step in trainings):

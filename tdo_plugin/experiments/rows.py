@@ -42,7 +42,7 @@ class TableRow:
         return tuple(part.system for part in self.parts)
 
     def with_seed(self, seed: int, seeds: int) -> TableRow:
-        """The row for one of `seeds` trainings."""
+        """The row for one of `seeds` training runs."""
         if seeds == 1:
             return self
         suffix = f"+{SEED}={seed}" if seed > 1 else ""
@@ -220,7 +220,7 @@ def systems_of(plan: Plan) -> Iterator[str]:
 
 
 def identity(plan: Plan, row: TableRow) -> Any:
-    """A key of a row's trainings and translations, independent of its names."""
+    """A key of a row's training runs and translations, independent of its names."""
     return tuple(
         (
             plan.twins.test(part.system),

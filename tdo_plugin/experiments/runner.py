@@ -3,7 +3,7 @@
 A failed step blocks only the steps that need it; scores, reports and drawings of several rows are
 made from the available rows, and remade when the others become available. A run that was
 interrupted at any point can be resumed: each step has a record
-(:mod:`~tdo_plugin.experiments.steps`), a training has checkpoints, and commands end with this
+(:mod:`~tdo_plugin.experiments.steps`), a training run has checkpoints, and commands end with this
 process, however it ends. Slurm jobs are cancelled when this process ends; if it is killed, the next
 run waits for them.
 """
@@ -259,7 +259,7 @@ def _process(command: Command) -> Command:
 
 
 def _stock(log: Path) -> str:
-    """The stock command at the beginning of a training's log."""
+    """The stock command at the beginning of a training log."""
     with log.open(encoding="utf-8", errors="replace") as stream:
         found = STOCK.search(stream.read(1 << 16))
     return found[0] if found else ""

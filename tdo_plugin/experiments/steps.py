@@ -53,7 +53,7 @@ class Step:
         resumes: a file from which an interrupted step resumes.
         device: device requirement (see `DEVICES`), which adds machine options to the last command.
         silent: words added to the last command that do not affect the output.
-        updates: number of updates of a training, for time estimates.
+        updates: number of updates of a training run, for time estimates.
         place: an output folder that only one step at a time may write to.
         text: file for standard output (default: the log); included in `leaves`.
         spared: optional needs by name: the step runs if at least one of them succeeded, without the

@@ -23,7 +23,7 @@ from tdo_plugin.names import check_line
 NAMES = re.compile(r"[A-Za-z_]\w*")
 SEPARATORS = re.compile(r"([/+])")
 SETTINGS = ("gpus", "precision", "directions")  # flags for the launcher, not for fairseq
-SEED = "seed"  # a part that sets a flag, in which trainings of one system differ
+SEED = "seed"  # a part that sets a flag, in which the training runs of a system differ
 Refer = Callable[[str, Scope], Any]
 
 

@@ -1,4 +1,4 @@
-"""Slurm scripts for trainings on one or several machines, and for other long jobs."""
+"""Slurm scripts for training on one or several machines, and for other long jobs."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def job_script(
     printed: Path | None = None,
     ended: Path | None = None,
 ) -> str:
-    """The script of a training, or of other work, on all machines of an allocation.
+    """The script of a training run, or of other work, on all machines of an allocation.
 
     Args:
         name: the job's name.

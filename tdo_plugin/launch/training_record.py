@@ -14,7 +14,7 @@ from tdo_plugin.runtime.files import write_text
 from tdo_plugin.typed import read_json, typed
 
 RECORD = "train.json"
-# options of a training that prevent resuming it
+# options of a training run that prevent resuming it
 ONCE = {
     IMPORTING: "which imports code",
     "--restore-file": "from which fairseq would start again",
@@ -23,7 +23,7 @@ ONCE = {
 
 @dataclass(frozen=True)
 class TrainingRecord:
-    """The inputs of a training.
+    """The inputs of a training run.
 
     Attributes:
         config: the lines of its config, with included lines.
@@ -72,7 +72,7 @@ def read_record(save_dir: Path) -> TrainingRecord:
     for option, reason in ONCE.items():
         if option in options:
             raise UserError(
-                f"`SAVE_DIR` must be from a training without {option}, {reason}; {save_dir} is not "
-                "(run its tdo train command again, with the options to continue with)"
+                f"`SAVE_DIR` must be from a training run without {option}, {reason}; {save_dir} is "
+                "not (run its tdo train command again, with the options to continue with)"
             )
     return record

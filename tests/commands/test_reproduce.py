@@ -126,10 +126,10 @@ def test_a_run_and_its_failure(mine, capsys, monkeypatch):
     monkeypatch.setenv("FAILS", "")
     assert main(words) == 0
     said = capsys.readouterr().out
-    assert "2 steps, including 0 trainings" in said
+    assert "2 steps, including 0 training runs" in said
     assert said.splitlines()[-1] == str(mine / "runs" / "mine-smoke" / "table1")
     assert main([*words, "--fresh"]) == 0
-    assert "3 of them trainings" in capsys.readouterr().out
+    assert "including 3 training runs" in capsys.readouterr().out
 
 
 def test_the_estimate_of_a_run(mine, capsys):
@@ -140,7 +140,7 @@ def test_the_estimate_of_a_run(mine, capsys):
         ["many-to-many/multilingual", "64.7M", "15,636", "0.8", "2.4"],
         ["many-to-many/multilingual+te", "64.7M", "19,111", "0.98", "2.9"],
     ]
-    assert lines[3][:5] == ["2", "trainings,", "5.3", "GPU", "hours:"]
+    assert lines[3][:6] == ["2", "training", "runs,", "5.3", "GPU", "hours."]
     assert main(["reproduce", "own-data", "--text", ".", "--estimate"]) == 0
     said = capsys.readouterr().out
     assert "tdo-instrucl: not in the estimate: `--epoch-sentences` must be given: " in said
@@ -157,5 +157,5 @@ def test_what_is_done_is_not_in_the_estimate(mine, capsys, monkeypatch):
     capsys.readouterr()
     assert main([*words, "--estimate"]) == 0
     done, _, row, total = capsys.readouterr().out.splitlines()
-    assert done == "1 of 2 trainings are done"
-    assert row.split()[1] == "prefix-decoder-only" and total.startswith("1 trainings, ")
+    assert done == "1 of 2 training runs are done"
+    assert row.split()[1] == "prefix-decoder-only" and total.startswith("1 training run, ")

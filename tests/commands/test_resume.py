@@ -103,7 +103,7 @@ def test_what_cannot_go_on_is_one_line(
     assert f"`SAVE_DIR` must be a checkpoint folder of tdo train; {out} has no" in refused()
     for option in ("--user-dir", "--restore-file"):
         told(capsys, *train(config, out, option, str(tmp_path / "other")), code=2)
-        assert f"`SAVE_DIR` must be of a training without {option}, " in refused()
+        assert f"`SAVE_DIR` must be from a training run without {option}, " in refused()
     path = out / RECORD
     record = json.loads(path.read_text(encoding="utf-8"))
     for text, message in (

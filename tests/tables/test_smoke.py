@@ -29,7 +29,7 @@ def test_one_row_of_each_paper(
     words = ["reproduce", *name.split(), "--scale", "smoke", "--rows", row, "--cpu"]
     words += ["--out", str(tmp_path)]
     assert main(words) == 0, capfd.readouterr()
-    assert f"{trainings} of them trainings" in capfd.readouterr().out
+    assert f"including {trainings} training runs" in capfd.readouterr().out
     logs = sorted(tmp_path.rglob("train.log"))
     assert len(logs) == trainings
     assert all("@ 2 updates" in log.read_text() for log in logs)

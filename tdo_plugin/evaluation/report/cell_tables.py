@@ -180,7 +180,7 @@ def _published(printed: Printed, names: Sequence[str]) -> list[list[Cell]]:
 
 def _caption(results: Results) -> Iterator[str]:
     if results.table.measure == "validation":
-        yield "Scores are on validation sets, measured by the trainings."
+        yield "Scores are on validation sets, measured during training."
     if results.table.seeds:
         yield "Scores are means over seeds."
     missing = [result.cell.name for result in results.cells if not _whole(result)]

@@ -98,7 +98,7 @@ def _summary_cells(sheet: ScoreSheet, quantity: Quantity) -> list[Cell]:
 
 
 def seeds(sheet: ScoreSheet) -> Table | None:
-    """Means and spreads over the trainings of each system; None if each was trained once."""
+    """Means and spreads over the training runs of each system; None if each was trained once."""
     if not has_seeds(sheet):
         return None
     trainings, whole = by_seed(sheet), over_seeds(sheet)
@@ -113,7 +113,7 @@ def seeds(sheet: ScoreSheet) -> Table | None:
         for index, name in enumerate(trainings)
     )
     columns = tuple(quantity.column(whole) for quantity in quantities)
-    caption = "Means over trainings with different seeds, ± the standard deviation (n − 1)."  # noqa: RUF001
+    caption = "Means over training runs with different seeds, ± the standard deviation (n − 1)."  # noqa: RUF001
     return Table("seeds", "Over seeds", ("system", "seeds"), columns, (Block(rows),), caption)
 
 

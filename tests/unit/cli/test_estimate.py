@@ -133,7 +133,7 @@ def test_equal_configs_are_counted(config: Path, capsys: pytest.CaptureFixture[s
     assert main(["estimate", str(config), str(config)]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) == 3 and lines[1].split()[:2] == ["2", f"{config.parent.name}/one"]
-    assert lines[2].startswith("2 trainings, ") and "not a measurement" in lines[2]
+    assert lines[2].startswith("2 training runs, ") and "not a measurement" in lines[2]
 
 
 @pytest.mark.parametrize(
