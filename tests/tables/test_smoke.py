@@ -37,7 +37,7 @@ def test_one_row_of_each_paper(
     assert (report / "index.html").is_file()
     sheet = json.loads((report / "scores.json").read_text())
     assert len(sheet["systems"]) == 1
-    assert main(words) == 0 and "0 steps, 0 of them" in capfd.readouterr().out
+    assert main(words) == 0 and "0 steps, including 0" in capfd.readouterr().out
 
 
 DRAWN = {  # one picture of each kind, and what else only a run leaves
@@ -67,7 +67,7 @@ def test_every_table_and_figure(
         assert (out / place).is_file(), place
     assert (tmp_path / "index.html").is_file()
     capfd.readouterr()
-    assert main(words) == 0 and "0 steps, 0 of them" in capfd.readouterr().out
+    assert main(words) == 0 and "0 steps, including 0" in capfd.readouterr().out
     if paper == "tpdm":
         text = (out / "table8" / "times.txt").read_text()
         for row in ("30.781", "31.046", "94.642", "95.696"):
