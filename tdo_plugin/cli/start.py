@@ -27,13 +27,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument(
         "folder", type=Path, metavar="FOLDER",
-        help="folder of parallel text, plain or gzip: corpus.de and corpus.en, de-en.tsv, a .tmx file, "
-        "or files of OPUS, mtdata or OpusFilter (docs/guide/own-data.md)",
+        help="folder of parallel text, plain or gzip: corpus.de and corpus.en, de-en.tsv, a .tmx "
+        "file, or files of OPUS, mtdata or OpusFilter (docs/guide/own-data.md)",
     )  # fmt: skip
     _add_text(parser.add_argument_group("which text"))
-    _add_choices(
-        parser.add_argument_group("sizes and lengths (default: chosen for text and machine)")
-    )
+    _add_choices(parser.add_argument_group("sizes (default: chosen for text and machine)"))
     _add_run(parser)
     parser.set_defaults(experiments="", rest=[], scale=None)
 
@@ -43,8 +41,9 @@ def _add_text(group: argparse._ArgumentGroup) -> None:
     add("--langs", type=_names, default=(), metavar="A,B", help="use only these languages")
     add(
         "--pairs", type=_names, default=(), metavar="A-B,...",
-        help="train only these pairs, names or patterns such as en-*; other pairs of the same languages "
-        "become zero-shot pairs. For files without languages in their names: the languages",
+        help="train only these pairs, names or patterns such as en-*; other pairs of the same "
+        "languages become zero-shot pairs. For files without languages in their "
+        "names: the languages",
     )  # fmt: skip
     add(
         "--corpora", type=_names, default=(), metavar="NAME,...",
@@ -52,8 +51,8 @@ def _add_text(group: argparse._ArgumentGroup) -> None:
     )  # fmt: skip
     add(
         "--filter-language", metavar="DETECTOR",
-        help="drop training pairs with a side in another language, as detected by fasttext (lid.176), "
-        "langdetect or the file of a fastText model",
+        help="drop training pairs with a side in another language, as detected by fasttext "
+        "(lid.176), langdetect or the file of a fastText model",
     )  # fmt: skip
 
 
@@ -64,13 +63,13 @@ def _add_choices(group: argparse._ArgumentGroup) -> None:
     add("--updates", type=int, metavar="N", help="updates of each training")
     add(
         "--hours", type=float, metavar="H",
-        help="limit the time of each training, by an estimate of the machine's speed (default: 1 on a "
-        "CPU, 8 on a GPU)",
+        help="limit the time of each training, by an estimate of the machine's speed (default: 1 "
+        "on a CPU, 8 on a GPU)",
     )  # fmt: skip
     add(
         "--eval-sentences", type=int, default=0, metavar="N",
-        help="during the training of the recommended system, log BLEU of N validation sentences per "
-        "trained direction (default 0: none)",
+        help="during the training of the recommended system, log BLEU of N validation sentences "
+        "per trained direction (default 0: none)",
     )  # fmt: skip
 
 
@@ -161,8 +160,8 @@ def _run(args: argparse.Namespace, run_folder: Path, place: Path) -> int:
         prepare(settings, default_cache(), files, place / "data", cores(), args.fresh, output.say)
         if not write_experiment(place, text):
             output.say(
-                f"{run_folder / FILE} was edited and is used as it is; remove the file to get a new "
-                "one with the choices above"
+                f"{run_folder / FILE} was edited and is used as it is; remove the file to get "
+                "a new one with the choices above"
             )
     args.experiments, args.out, args.updates = str(place / FILE), run_folder, None
     failed = reproduce.run(args)

@@ -110,10 +110,8 @@ def show_nllb(corpus: Corpus, run: Path) -> None:
     if count >= FEW:
         return
     head(f"{_named(pair)} has {count:,} sentence pairs, below {FEW:,}: consider NLLB-600M")
-    say(
-        "NLLB translates already, while a model trained from scratch has only these sentences (advice,"
-    )
-    say("not measured). Fine-tuning needs a GPU with about 16 GiB and the weights")
+    say("NLLB translates already, while a model trained from scratch has only these sentences")
+    say("(advice, not measured). Fine-tuning needs a GPU with about 16 GiB and the weights")
     say("(facebook/nllb-200-distilled-600M, 2.5 GB), whose licence forbids commercial use")
     say("(docs/guide/pretrained.md). Once the data folder exists:")
     if lacking := unknown(corpus.languages):
