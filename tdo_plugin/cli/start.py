@@ -27,59 +27,65 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument(
         "folder", type=Path, metavar="FOLDER",
-        help="parallel text: corpus.de and corpus.en, de-en.tsv, a .tmx, an archive or a folder of "
-        "OPUS, mtdata or OpusFilter; plain or gzip (docs/guide/own-data.md)",
+        help="folder of parallel text, plain or gzip: corpus.de and corpus.en, de-en.tsv, a .tmx "
+        "file, or files of OPUS, mtdata or OpusFilter (docs/guide/own-data.md)",
     )  # fmt: skip
     _add_text(parser.add_argument_group("which text"))
-    _add_choices(parser.add_argument_group("instead of what text and machine suggest"))
+    _add_choices(parser.add_argument_group("sizes (default: chosen for text and machine)"))
     _add_run(parser)
     parser.set_defaults(experiments="", rest=[], scale=None)
 
 
 def _add_text(group: argparse._ArgumentGroup) -> None:
     add = group.add_argument
-    add("--langs", type=_names, default=(), metavar="A,B", help="take these languages alone")
+    add("--langs", type=_names, default=(), metavar="A,B", help="use only these languages")
     add(
         "--pairs", type=_names, default=(), metavar="A-B,...",
-        help="train these pairs alone, or patterns such as en-*; other pairs of the same languages "
-        "are zero-shot. For files without a language in their name also: the pair that they hold",
+        help="train only these pairs, names or patterns such as en-*; other pairs of the same "
+        "languages become zero-shot pairs. For files without languages in their "
+        "names: the languages",
     )  # fmt: skip
     add(
         "--corpora", type=_names, default=(), metavar="NAME,...",
-        help="take the texts with these names alone, or patterns, where a folder has several",
+        help="use only texts with these names or patterns, if the folder has several texts",
     )  # fmt: skip
     add(
         "--filter-language", metavar="DETECTOR",
-        help="leave out training pairs with a side in another language, by fasttext (lid.176), "
-        "langdetect or the file of a fastText model",
+        help="drop training pairs with a side in another language, as detected by fasttext "
+        "(lid.176), langdetect or the file of a fastText model",
     )  # fmt: skip
 
 
 def _add_choices(group: argparse._ArgumentGroup) -> None:
     add = group.add_argument
     add("--size", choices=("tiny", "small", "base", "big"), help="size of the models")
-    add("--vocab-size", type=int, metavar="N", help="pieces of the vocabulary")
+    add("--vocab-size", type=int, metavar="N", help="size of the vocabulary, in pieces")
     add("--updates", type=int, metavar="N", help="updates of each training")
     add(
         "--hours", type=float, metavar="H",
-        help="time for each training, by an estimate of the machine's speed (default: 1 on a CPU, "
-        "8 on a GPU, or less)",
+        help="limit the time of each training, by an estimate of the machine's speed (default: 1 "
+        "on a CPU, 8 on a GPU)",
     )  # fmt: skip
     add(
         "--eval-sentences", type=int, default=0, metavar="N",
-        help="log BLEU of N validation sentences of each trained direction during the training of "
-        "the recommended system (default 0: none)",
+        help="during the training of the recommended system, log BLEU of N validation sentences "
+        "per trained direction (default 0: none)",
     )  # fmt: skip
 
 
 def _add_run(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
-    add("--out", type=Path, metavar="RUN", help="where everything goes (default: runs/FOLDER)")
+    add("--out", type=Path, metavar="RUN", help="run folder (default: runs/FOLDER)")
     device_options(parser)
-    add("--jobs", type=int, metavar="N", help="steps at a time (default: one a GPU; on a CPU 2)")
-    add("--threads", type=int, metavar="N", help="CPU threads of a step (default: its share)")
-    add("--fresh", action="store_true", help="begin again; else what is whole is not done again")
-    add("--dry-run", action="store_true", help="show what would be done, down to the commands")
+    add(
+        "--jobs",
+        type=int,
+        metavar="N",
+        help="steps to run at a time (default: one per GPU; 2 on a CPU)",
+    )
+    add("--threads", type=int, metavar="N", help="CPU threads per step (default: equal share)")
+    add("--fresh", action="store_true", help="redo every step (default: skip finished steps)")
+    add("--dry-run", action="store_true", help="only print the choices and commands")
 
 
 def _names(text: str) -> tuple[str, ...]:
@@ -154,8 +160,8 @@ def _run(args: argparse.Namespace, run_folder: Path, place: Path) -> int:
         prepare(settings, default_cache(), files, place / "data", cores(), args.fresh, output.say)
         if not write_experiment(place, text):
             output.say(
-                f"{run_folder / FILE} was edited and is used as it is; where it is removed, a new "
-                "one with the choices above is written"
+                f"{run_folder / FILE} was edited and is used as it is; remove the file to get "
+                "a new one with the choices above"
             )
     args.experiments, args.out, args.updates = str(place / FILE), run_folder, None
     failed = reproduce.run(args)

@@ -81,7 +81,7 @@ def show_cleaning(records: Sequence[Record]) -> None:
     """How many rows each rule took."""
     from tdo_plugin.corpora.preparing import line_of
 
-    head("Cleaning (docs/guide/data.md#cleaning explains the rules)")
+    head("Cleaning (docs/guide/data.md#cleaning-rules explains the rules)")
     for split in ("train", "valid", "test"):
         of_split = [record for record in records if record.split == split]
         touched = [record for record in of_split if record.kept < record.read]
@@ -110,13 +110,12 @@ def show_nllb(corpus: Corpus, run: Path) -> None:
     if count >= FEW:
         return
     head(f"{_named(pair)} has {count:,} sentence pairs, below {FEW:,}: consider NLLB-600M")
-    say(
-        "Fine-tuned, it usually translates much better than a model trained on so few sentences. It"
-    )
-    say("takes a GPU with 16 GiB and its weights (facebook/nllb-200-distilled-600M, 2.5 GB); its")
-    say("licence forbids commercial use (docs/guide/pretrained.md). When the data folder is there:")
+    say("NLLB translates already, while a model trained from scratch has only these sentences")
+    say("(advice, not measured). Fine-tuning needs a GPU with about 16 GiB and the weights")
+    say("(facebook/nllb-200-distilled-600M, 2.5 GB), whose licence forbids commercial use")
+    say("(docs/guide/pretrained.md). Once the data folder exists:")
     if lacking := unknown(corpus.languages):
-        say(f"tdo convert needs NLLB's names of {', '.join(lacking)}, which are not known here.")
+        say(f"`tdo convert` needs NLLB's codes for {', '.join(lacking)}, which are not known here.")
         return
     for command in nllb_commands(corpus.languages, run):
         say(f"  {command}")

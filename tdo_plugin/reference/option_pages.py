@@ -24,7 +24,7 @@ SIZES: dict[str, Callable[[dict[str, Any]], Any]] = {
     "layers": lambda row: (
         row.get("tdo_layers") or f"{row['tdo_encoder_layers']} + {row['tdo_decoder_layers']}"
     ),
-    "target enters at": lambda row: row.get("tdo_target_layer", ""),
+    "source-only layers (M)": lambda row: row.get("tdo_target_layer", ""),
     "source attention": lambda row: row.get("tdo_source_attention", "prefix"),
     "width": lambda row: row["tdo_model_dim"],
     "FFN": lambda row: row["tdo_ffn_dim"],
