@@ -194,7 +194,7 @@ def _listed(names: Any) -> str:
     return ", ".join(sorted(names)) or "none, since the file has none"
 
 
-UNKNOWN = re.compile(r"(\S+) must have .*; (\S+) is not so$")  # as `typed` says it
+UNKNOWN = re.compile(r"(\S+) must have .*; (\S+) does not match$")  # as `typed` says it
 HEADER = re.compile(r"\s*\[\[?\s*(.+?)\s*\]\]?\s*(?:#.*)?$")
 KEY = re.compile(r"""\s*((?:[\w-]+|"[^"]*"|'[^']*')(?:\s*\.\s*(?:[\w-]+|"[^"]*"|'[^']*'))*)\s*=""")
 
