@@ -1,22 +1,22 @@
-"""Time of an update with back-translation over one without.
+"""Time of an update with back-translation relative to an update without.
 
     python benchmarks/back_translation.py [--size small|base] [--data FOLDER] [--rounds N]
         [--batch-tokens N] [--sentence-length N] [--vocabulary N] [--options WORDS]
         [--device cpu|cuda] [--precision fp32|fp16|bf16] [--json FILE]
 
-The systems take turns on the same batches with the same model, each round in another order:
+The systems are interleaved on the same batches with the same model, in alternating order:
 
-    plain        the update of `--task tdo_translation`
-    robt         that of `--task tdo_robt`, greedy
-    source kept  the same with a search that reads the whole prefix again at each step
-    no cache     the same with a search that reads source and prefix again at each step
+    plain        an update with `--task tdo_translation`
+    robt         an update with `--task tdo_robt`, greedy
+    source kept  the same with a search that recomputes the whole prefix at each step
+    no cache     the same with a search that recomputes source and prefix at each step
 
-An update is fairseq's `Trainer.train_step`, with the optimiser. So that the work does not depend on
-what an untrained model happens to say, no translation ends before its limit, which is the length of
-what is translated, and none is dropped: every target gets a source as long as itself.
+An update is fairseq's `Trainer.train_step`, including the optimiser. So that the work does not
+depend on the output of an untrained model, translations never end before their limit, which is the
+length of the translated text, and none is dropped: every target gets a source of its length.
 
-The table and the JSON file have each system's median seconds, and its time over that of the plain
-update of the same round: median, least and most.
+The table and the JSON file have each system's median seconds, and the ratio to the plain update of
+the same round: median, minimum and maximum.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ SEARCH = "tdo_plugin.tasks.robt.search"
 
 
 class Updates(Training):
-    """One model, whose updates are those of any system."""
+    """One model that makes the updates of every system."""
 
     def __init__(self, job: Job, folder: Path) -> None:
         super().__init__(job, folder)
@@ -59,7 +59,7 @@ class Updates(Training):
         self._hooks = list(self.task.step_hooks)
 
     def seconds(self, system: str, number: int) -> float:
-        """Of a system's update on the `number`-th batch."""
+        """Seconds of a system's update on the `number`-th batch."""
         self.task.step_hooks = [] if system == PLAIN else self._hooks
         with mock.patch(f"{SEARCH}.greedy_search", SEARCHES.get(system)):
             return self.run(number)
@@ -68,7 +68,7 @@ class Updates(Training):
 def to_the_limit(
     model: Any, net_input: dict[str, Tensor], begin: Tensor, limits: Sequence[int]
 ) -> list[list[int]]:
-    """The task's own search, with no end before the limit."""
+    """The task's search, without an end before the limit."""
     return greedy_search(model, net_input, begin, limits, least=max(limits))
 
 
@@ -80,7 +80,7 @@ def without_cache(
     limits: Sequence[int],
     source_kept: bool,
 ) -> list[list[int]]:
-    """The same words by passes over the whole prefix, to the longest limit of all."""
+    """The same tokens computed from the whole prefix at each step, up to the longest limit."""
     dictionary, tokens = model.decoder.dictionary, begin
     source = model.encoder(**net_input)
     for step in range(max(limits)):
@@ -104,7 +104,7 @@ SEARCHES = {
 def measure(
     args: Namespace, case: interleaved.Case, say: Callable[[str], None]
 ) -> interleaved.Seconds:
-    """Each system's seconds, round by round."""
+    """Each system's seconds per round."""
     job = case.job(OURS, "--task", "tdo_robt", *shlex.split(case.options))
     with (
         tempfile.TemporaryDirectory() as folder,

@@ -1,11 +1,11 @@
-"""What depth-scaled initialisation does to a deep model's start: variances, and gradients.
+"""The effect of depth-scaled initialisation on a deep model: variances and gradients.
 
     python benchmarks/deep_start.py [--layers N ...] [--model-dim D] [--batch B] [--every N]
 
-Encoder-decoders with so many layers a side, at random, on random tokens. For each kind of sublayer
-the table has the variance of its output f(x) in layer 1 and in every N-th layer, beside it the
-variance of the stream x + f(x) that it is added to, and for each side the norm of the loss's
-gradient with respect to a layer's parameters, divided by that of the last layer of the side.
+Randomly initialised encoder-decoders with --layers layers per side, on random tokens. For each kind
+of sublayer, the table has the variance of its output f(x) in layer 1 and in every N-th layer, and
+the variance of the residual stream x + f(x); for each side, it has the norm of the loss gradient
+with respect to a layer's parameters, divided by that of the side's last layer.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ SIDES = {"encoder": "encoder_layers", "decoder": "decoder_layers"}
 
 @dataclass
 class Start:
-    """What was found, layer by layer from the first.
+    """Measurements by layer, from the first.
 
     Attributes:
-        outputs: of each kind of sublayer, the variances of its outputs.
-        streams: the variances of the streams with them.
-        gradients: of each side, the norms over that of its last layer.
+        outputs: output variances for each kind of sublayer.
+        streams: variances of the residual stream after each sublayer.
+        gradients: gradient norms for each side, relative to its last layer.
     """
 
     outputs: dict[str, list[float]] = field(default_factory=dict)
@@ -44,14 +44,14 @@ class Start:
 
 
 def model(layers: int, seed: int = 1, words: int = WORDS, **numbers: object) -> TranslationModel:
-    """An encoder-decoder with so many layers a side, at its start."""
+    """A randomly initialised encoder-decoder with `layers` layers per side."""
     torch.manual_seed(seed)
     sizes = {"topology": "encoder-decoder", "encoder_layers": layers, "decoder_layers": layers}
     return Builder(ModelSpec(**sizes, **numbers), PAD).build(words, words)  # type: ignore[arg-type]
 
 
 def sizes(model_dim: int) -> dict[str, int]:
-    """A Transformer's proportions."""
+    """Sizes with the proportions of a Transformer."""
     inner = 4 * model_dim
     return {
         "model_dim": model_dim,
@@ -62,7 +62,7 @@ def sizes(model_dim: int) -> dict[str, int]:
 
 
 def pairs(sentences: int, length: int = 12, words: int = WORDS) -> tuple[Tensor, Tensor, Tensor]:
-    """Source, previous output and target (B, L) of random tokens."""
+    """Source, previous output and target (B, L) with random tokens."""
     chosen = torch.Generator().manual_seed(0)
     source, target = torch.randint(4, words, (2, sentences, length), generator=chosen)
     return source, shifted(target), target
@@ -74,13 +74,13 @@ def shifted(target: Tensor) -> Tensor:
 
 
 def loss(model: TranslationModel, source: Tensor, previous: Tensor, target: Tensor) -> Tensor:
-    """Cross-entropy of a token."""
+    """Cross-entropy per token."""
     _, features = model([SourceRequest(source)], previous)
     return model.cross_entropy(features, target, 0.0)[0] / target.numel()
 
 
 def measure(model: TranslationModel, batch: tuple[Tensor, Tensor, Tensor]) -> Start:
-    """Forward and backward once."""
+    """One forward and backward pass."""
     start = Start()
     for side, layers in SIDES.items():
         for layer in getattr(model.stack, layers):
@@ -108,7 +108,7 @@ def _noted(start: Start, kind: str, after: Callable[..., Tensor]) -> Callable[..
 
 
 def table(layers: int, numbers: dict[str, object], sentences: int, every: int) -> Iterator[str]:
-    """Lines of one model's table."""
+    """The lines of one model's table."""
     start = measure(model(layers, **numbers), pairs(sentences))
     shown = [0, *range(every - 1, layers, every)]
     yield f"{'layer':36}" + "".join(f"{place + 1:>18}" for place in shown)
@@ -117,11 +117,13 @@ def table(layers: int, numbers: dict[str, object], sentences: int, every: int) -
         yield f"{kind:36}" + "".join(f"{cell:>18}" for cell in cells)
     for side, norms in start.gradients.items():
         cells = [f"{norms[place]:.3f}" for place in shown]
-        yield f"{side + ' gradient, over the last':36}" + "".join(f"{cell:>18}" for cell in cells)
+        yield f"{side + ' gradient, relative to last':36}" + "".join(
+            f"{cell:>18}" for cell in cells
+        )
 
 
 def main() -> None:
-    """The tables of all norms, depths, attentions and starts."""
+    """Print the tables of all norms, depths, attentions and initialisations."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -138,7 +140,7 @@ def main() -> None:
     )
     for norm, layers, attention, init in kinds:
         numbers = {"norm": norm, "decoder_attention": attention, "init": (init,)}
-        print(f"\n{norm}-norm, {layers} layers a side, {attention} attention, {init}")
+        print(f"\n{norm}-norm, {layers} layers per side, {attention} attention, {init}")
         lines = table(layers, {**sizes(options.model_dim), **numbers}, options.batch, options.every)
         print("\n".join(lines))
 

@@ -1,19 +1,19 @@
-"""Time of an update with TPDM, and with its gate, over a plain one; and the parameters.
+"""Time of an update with TPDM, and with its gate, relative to a plain update; and parameters.
 
     python benchmarks/disentangling.py [--size small|base] [--data FOLDER] [--rounds N]
         [--batch-tokens N] [--sentence-length N] [--vocabulary N] [--options WORDS]
         [--device cpu|cuda] [--precision fp32|fp16|bf16] [--json FILE]
 
-The systems take turns on the same batches, each round in another order. They are the rows MNMT,
-MNMT-TPDM and MNMT-GTPDM of the TPDM paper's tables, as configs/experiments/tpdm.toml has them at
-the scale full, but for the batches, which are smaller. Its table 8 has 1.46 for the small model,
-1.35 for the base one. Parameters are those of these rows, whatever options and vocabulary are.
+The systems are interleaved on the same batches, in alternating order. They are the rows MNMT,
+MNMT-TPDM and MNMT-GTPDM of the TPDM paper's tables, as in configs/experiments/tpdm.toml at scale
+full, except for smaller batches. The paper's table 8 has 1.46 for the small model and 1.35 for the
+base model. Parameters are those of these rows, regardless of options and vocabulary.
 
-An update is fairseq's `Trainer.train_step`, with the optimiser, and with TPDM that of its
+An update is fairseq's `Trainer.train_step`, including the optimiser, and with TPDM that of its
 generator.
 
-The table and the JSON file have each system's median seconds, and its time over that of the plain
-update of the same round: median, least and most.
+The table and the JSON file have each system's median seconds, and the ratio to the plain update of
+the same round: median, minimum and maximum.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from tdo_plugin.launch.training_config import Config
 
 SYSTEMS = {"plain": "", "TPDM": "+tpdm", "GTPDM": "+tpdm+gate"}
 PUBLISHED = {"plain": "MNMT", "TPDM": "MNMT-TPDM"}
-SIZES = {  # the entries are those that the paper's table 8 comes to
+SIZES = {  # vocabulary sizes that match the parameters in the paper's table 8
     "small": Setting(256, 1024, 4, 6, 49_320, batch_tokens=1000),
     "base": Setting(512, 2048, 8, 12, 49_320, batch_tokens=1000),
 }
@@ -49,12 +49,12 @@ def row(name: str, size: str) -> str:
 
 
 def config(name: str, size: str) -> Config:
-    """Its flags at the paper's sizes."""
+    """The system's flags at the paper's sizes."""
     return named_config(row(name, size)).config
 
 
 def parameters(size: str) -> Iterator[str]:
-    """A line on each row that the paper counts."""
+    """A line for each row whose parameters the paper reports."""
     parser = argparse.ArgumentParser(allow_abbrev=False)
     describe.add_arguments(parser)
     for name, kind in PUBLISHED.items():
@@ -66,7 +66,7 @@ def parameters(size: str) -> Iterator[str]:
 
 
 def trainings(case: interleaved.Case, size: str, folder: Path) -> dict[str, Training]:
-    """Each system, ready for its first update."""
+    """The systems, ready for their first update."""
     extra = shlex.split(case.options)
     systems = {}
     for name in SYSTEMS:
@@ -79,7 +79,7 @@ def trainings(case: interleaved.Case, size: str, folder: Path) -> dict[str, Trai
 def measure(
     args: Namespace, case: interleaved.Case, say: Callable[[str], None]
 ) -> interleaved.Seconds:
-    """Each system's seconds, round by round; the parameters are printed before."""
+    """Each system's seconds per round; first prints the parameters."""
     print(*parameters(args.size), sep="\n", flush=True)
     with tempfile.TemporaryDirectory() as folder:
         systems = trainings(case, args.size, Path(folder))

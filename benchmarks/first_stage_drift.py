@@ -1,18 +1,18 @@
-"""How far a first stage drifts from the embeddings, and what gradients it gets, over updates.
+"""Drift of a first stage's states from the embeddings, and its gradients, over updates.
 
     python benchmarks/first_stage_drift.py DATA CHECKPOINT... [--direction de-en] [--sentences N]
 
-CHECKPOINTs are of one training of a two-stage model (or an encoder-decoder), such as
-checkpoints/checkpoint_*.pt; DATA is its data folder. For each, in the order of their updates, on
-the validation set of one direction, without dropout:
+CHECKPOINTs are from one training of a two-stage model (or an encoder-decoder), such as
+checkpoints/checkpoint_*.pt; DATA is its data folder. For each checkpoint, in the order of updates,
+on the validation set of one direction, without dropout:
 
-- own word: of how many source positions, in percent, the output embedding that the state where the
-  target enters is nearest to (by product, as the softmax has it) is that of the position's own
-  token. Until a target reads its source, that is the space in which it could match something;
-- cosine: between that state and the position's own embedding, on average;
-- gradient: the norm of the loss's gradient with respect to the first stage's parameters, over that
-  of the second stage's, both divided by the square root of their numbers;
-- bits: of a target token.
+- own word: percentage of source positions whose state after the first stage is nearest (by dot
+  product, as in the softmax) to the output embedding of the position's own token. Before a target
+  has learnt to read its source, only this space allows it to match tokens;
+- cosine: mean cosine between that state and the embedding of the position's token;
+- gradient: norm of the loss gradient with respect to the first stage's parameters, relative to
+  that of the second stage, both divided by the square root of the number of parameters;
+- bits: bits per target token.
 """
 
 from __future__ import annotations

@@ -1,12 +1,13 @@
-"""A text folder whose languages share no letter and no digit, so no two share a piece of words.
+"""Make a text folder whose languages share no letters or digits, and thus no subword pieces.
 
     python benchmarks/letters_of_their_own.py TEXT OUT
 
-TEXT is a folder of `tdo corpus`, of languages in the Latin alphabet. OUT gets its files with the
-letters and digits of each language moved to a range of code points of its own; spaces and
-punctuation stay. Meanings and words are unchanged: what a model loses on OUT, it had from words,
-names, numbers and pieces that languages share. With as many pieces in all, each language has fewer,
-and sentences are longer in pieces: give `tdo preprocess` a larger --vocab-size.
+TEXT is a folder of `tdo corpus` with languages in the Latin alphabet. OUT gets its files with the
+letters and digits of each language mapped to a separate range of code points; spaces and
+punctuation are kept. Sentences are otherwise unchanged, so a model's loss in quality on OUT shows
+the benefit of words, names, numbers and pieces that languages share. With the same number of pieces
+in total, each language has fewer of them, and sentences have more pieces: use a larger --vocab-size
+of `tdo preprocess`.
 """
 
 import argparse
@@ -18,7 +19,7 @@ RANGE = 0x250  # of code points: the Latin alphabet up to its extended-B block
 
 
 def moved(text: str, number: int) -> str:
-    """The text in the letters of language ``number``, counted from 0."""
+    """The text with the letters of language ``number``, counted from 0."""
     return "".join(
         chr(FIRST + number * RANGE + ord(symbol)) if symbol.isalnum() else symbol for symbol in text
     )
@@ -30,7 +31,7 @@ def main() -> None:
     parser.add_argument("out", type=Path)
     arguments = parser.parse_args()
     if not arguments.text.is_dir():
-        parser.error(f"TEXT must be a folder; {arguments.text} is not one")
+        parser.error(f"TEXT must be a folder; {arguments.text} is not")
     if arguments.out.exists():
         parser.error(f"OUT must not exist; {arguments.out} does")
     texts = {

@@ -1,16 +1,16 @@
-"""Wall time of all test directions: `tdo translate` against a `fairseq-generate` for each.
+"""Wall time of all test directions: `tdo translate` compared with `fairseq-generate` for each.
 
     python benchmarks/many_directions.py DATA CHECKPOINT [--repeats N] [--without WAY]
 
-Three ways take turns, on the same checkpoint with the same beam and batches of the same size:
+Three ways are interleaved, with the same checkpoint, beam and batch size:
 
-    translate   one `tdo translate`, its workers as they are by default
-    one-by-one  `fairseq-generate` for one direction after the other, with all cores
+    translate   one `tdo translate` with its default workers
+    one-by-one  `fairseq-generate` for one direction after another, with all cores
     side-by-side  as many `fairseq-generate` at a time as there are cores, one thread each
 
-Every repetition compares the hypotheses. Sums depend in their last digits on the order in which
-they are added up, so of tens of thousands of hypotheses one may differ; how many did is reported.
-The table and the JSON file have each way's seconds, median, least and most, and the ratio to
+Every repetition compares the hypotheses. As the last digits of sums depend on the order of
+summation, a few among tens of thousands of hypotheses may differ; their number is reported. The
+table and the JSON file have each way's seconds, median, minimum and maximum, and the ratio to
 `translate` in the same repetition.
 """
 
@@ -35,7 +35,7 @@ from tdo_plugin.launch.environment import cores
 
 MAX_TOKENS = "4000"
 CORES = cores()
-WAYS = {  # by their options of `tdo translate`
+WAYS = {  # options of `tdo translate`
     "translate": [],
     "one-by-one": ["--engine", "fairseq", "--workers", "1"],
     "side-by-side": ["--engine", "fairseq"],
@@ -43,7 +43,7 @@ WAYS = {  # by their options of `tdo translate`
 
 
 def translate(way: str, data: DataFolder, checkpoint: Path, out: Path) -> None:
-    """All directions in one of the ways, each process with its share of the cores."""
+    """Translate all directions in one of the ways, each process with its share of the cores."""
     command = [sys.executable, "-m", "tdo_plugin", "translate", str(data.root), "--cpu", *WAYS[way]]
     command += ["--path", str(checkpoint), "--out", str(out), "--max-tokens", MAX_TOKENS]
     environment = {name: text for name, text in os.environ.items() if name != "OMP_NUM_THREADS"}
@@ -58,7 +58,7 @@ def main() -> None:
     parser.add_argument("checkpoint", type=Path)
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument(
-        "--without", nargs="+", choices=list(WAYS)[1:], default=[], help="ways to leave out"
+        "--without", nargs="+", choices=list(WAYS)[1:], default=[], help="ways to skip"
     )
     parser.add_argument("--json", type=Path)
     args = parser.parse_args()
@@ -88,15 +88,15 @@ def main() -> None:
         low, high = figures["spread"]
         print(
             f"{figures['way']:>12}: {figures['seconds']:6.1f} s, "
-            f"{figures['ratio']:.2f} times translate ({low:.2f} to {high:.2f})"
+            f"{figures['ratio']:.2f} x translate ({low:.2f} to {high:.2f})"
         )
-    print(f"hypotheses unlike translate's, by repetition: {differing}")
+    print(f"hypotheses that differ from translate's, by repetition: {differing}")
     if args.json:
         args.json.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
 
 
 def row(way: str, seconds: dict[str, list[float]]) -> dict[str, object]:
-    """Median seconds of a way, and its ratio to `translate`, taken within each repetition."""
+    """Median seconds of a way, and its ratio to `translate` within each repetition."""
     ratios = [
         duration / base for duration, base in zip(seconds[way], seconds["translate"], strict=True)
     ]
@@ -110,7 +110,7 @@ def row(way: str, seconds: dict[str, list[float]]) -> dict[str, object]:
 
 
 def differences(data: DataFolder, folder: Path, ways: Sequence[str]) -> dict[str, int]:
-    """How many of each way's hypotheses differ from those of `translate`."""
+    """The number of each way's hypotheses that differ from those of `translate`."""
     counts = dict.fromkeys(ways, 0)
     for direction in data.test_directions:
         texts = {way: read_texts(folder / way, direction, data).hypotheses for way in ways}

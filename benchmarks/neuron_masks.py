@@ -1,17 +1,17 @@
-"""Time of an update with masks of neurons over one without.
+"""Time of an update with neuron masks relative to an update without.
 
     python benchmarks/neuron_masks.py [--size base|small] [--data FOLDER] [--rounds N]
         [--batch-tokens N] [--sentence-length N] [--vocabulary N] [--options WORDS]
         [--device cpu|cuda] [--precision fp32|fp16|bf16] [--json FILE]
 
-The two take turns on the same batches, which mix the pairs of four languages, each round in another
-order. Their model is that of the neuron allocation paper's tables, whose masks leave each pair 93
-of 100 neurons; `small` has its shape, not its size.
+The two systems are interleaved on the same batches, which mix the pairs of four languages, in
+alternating order. Their model is that of the neuron allocation paper's tables, where masks keep 93
+of 100 neurons for each pair; `small` has its shape, but not its size.
 
-An update is fairseq's `Trainer.train_step`, with the optimiser.
+An update is fairseq's `Trainer.train_step`, including the optimiser.
 
-The table and the JSON file have each system's median seconds, and its time over that of the plain
-update of the same round: median, least and most.
+The table and the JSON file have each system's median seconds, and the ratio to the plain update of
+the same round: median, minimum and maximum.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ SIZES = {
     "small": Setting(128, 512, 4, 6, 8000, batch_tokens=1000),
     "base": Setting(512, 2048, 8, 12, 40_000, batch_tokens=1000),
 }
-SHARE = 0.93  # with a tenth of the neurons not general, which a pair has a third of
+SHARE = 0.93  # a tenth of the neurons is specific, and each pair has about a third of those
 METRIC = "update with masks of neurons"
 
 
 def write_masks(path: Path, training: Training, directions: list[str]) -> None:
-    """Masks at random for that model."""
+    """Write random masks for a model."""
     draws = torch.Generator().manual_seed(1)
     modules, general = {}, {}
     for name, part in projections(training.model.core.stack).items():
@@ -50,7 +50,7 @@ def write_masks(path: Path, training: Training, directions: list[str]) -> None:
 
 
 def trainings(case: interleaved.Case, folder: Path) -> dict[str, Training]:
-    """Each system, ready for its first update."""
+    """The systems, ready for their first update."""
     shape = case.setting
     layers = ("--tdo-encoder-layers", shape.depth // 2, "--tdo-decoder-layers", shape.depth // 2)
     sizes = ("--tdo-model-dim", shape.model_dim, "--tdo-ffn-dim", shape.ffn_dim)
@@ -68,7 +68,7 @@ def trainings(case: interleaved.Case, folder: Path) -> dict[str, Training]:
 def measure(
     args: Namespace, case: interleaved.Case, say: Callable[[str], None]
 ) -> interleaved.Seconds:
-    """Each system's seconds, round by round."""
+    """Each system's seconds per round."""
     with tempfile.TemporaryDirectory() as folder:
         ways = {name: training.run for name, training in trainings(case, Path(folder)).items()}
         return interleaved.turns(ways, args.rounds, say)

@@ -1,14 +1,14 @@
-"""How well importance tells what a neuron's removal does to the loss.
+"""How well importance predicts the effect of a neuron's removal on the loss.
 
     python benchmarks/neuron_removal.py --path CKPT --data DATA --importance FILE --pair SRC-TGT
         [--neurons N] [--sentences N] [--split train|valid|test] [--seed N] [--json FILE]
 
-Of every kind of neuron a sample is removed, one at a time, by setting its output to 0 at all
-positions, and the loss of the same sentences is summed again. Its change, without sign, is
-correlated (Spearman, Pearson) with theta of the file, and with |sum over positions of gradient *
-activation|. The second is the change to first order; theta has the absolute value of each position
-before the mean (Xie et al., 2021, equation 7), so that positions do not cancel out. The difference
-between the two rows is what that costs, or gains.
+For every kind of neuron, a sample is removed one neuron at a time, by setting its output to 0 at
+all positions, and the loss on the same sentences is recomputed. The absolute change is correlated
+(Spearman, Pearson) with theta of the file, and with |sum over positions of gradient * activation|.
+The latter is the first-order change; theta takes the absolute value at each position before the
+mean (Xie et al., 2021, equation 7), so that positions do not cancel out. The difference between the
+two correlations shows the effect of this choice.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ LONGEST, TOKENS = 256, 4000
 
 
 def losses(model: EvalModel, samples: Sequence[dict[str, Any]], smoothing: float) -> list[Any]:
-    """Of each batch its real positions, and what computes its loss."""
+    """The real positions of each batch, and a function that computes its loss."""
     batches = []
     for sample in samples:
         fed, target, pad = unlike_sides(model, sample)
@@ -70,13 +70,13 @@ def whole(batches: Sequence[Any]) -> float:
 
 
 def kind_of(name: str) -> str:
-    """Such as `decoder cross_attention value`."""
+    """The kind of a module, such as `decoder cross_attention value`."""
     place = place_of(name)
     return f"{place.stack} {place.part} {place.neurons}"
 
 
 def sampled(widths: Mapping[str, int], count: int, seed: int) -> list[tuple[str, int]]:
-    """So many neurons of every kind, or all of it, drawn over its layers."""
+    """At most `count` random neurons of every kind, from all its layers."""
     kinds: dict[str, list[tuple[str, int]]] = {}
     for name, width in widths.items():
         kinds.setdefault(kind_of(name), []).extend((name, neuron) for neuron in range(width))
@@ -89,14 +89,14 @@ def sampled(widths: Mapping[str, int], count: int, seed: int) -> list[tuple[str,
 
 
 def ranks(values: Sequence[float]) -> np.ndarray:
-    """From 0; equal values have the mean of theirs."""
+    """Ranks from 0; ties have the mean of their ranks."""
     _, place, counts = np.unique(values, return_inverse=True, return_counts=True)
     ends = np.cumsum(counts)
     return (ends - (counts + 1) / 2)[place]
 
 
 def correlations(predicted: Sequence[float], change: Sequence[float]) -> dict[str, float | None]:
-    """Spearman's and Pearson's; None where either does not vary."""
+    """Spearman's and Pearson's correlation; None for a constant variable."""
 
     def pearson(x: np.ndarray, y: np.ndarray) -> float | None:
         if np.ptp(x) == 0 or np.ptp(y) == 0:
@@ -110,13 +110,13 @@ def correlations(predicted: Sequence[float], change: Sequence[float]) -> dict[st
 
 
 def measure(args: argparse.Namespace, say: Callable[[str], None]) -> list[dict[str, Any]]:
-    """A record of each neuron that was removed."""
+    """A record for each removed neuron."""
     importance = Importance.read(args.importance, "--importance")
     if args.pair not in importance.pairs:
         raise UserError(f"`--pair` must be one of {', '.join(importance.pairs)}; it is {args.pair}")
     row = list(importance.pairs).index(args.pair)
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    # differences of losses want more digits than single precision has
+    # differences of losses require more digits than single precision has
     model = EvalModel(args.path, read_data_folder(args.data.resolve()), device, torch.float64)
     sampling = Sampling(args.sentences, LONGEST, args.seed)
     samples = list(model.samples(args.pair, Cut(args.split), sampling, TOKENS))
@@ -144,7 +144,7 @@ def measure(args: argparse.Namespace, say: Callable[[str], None]) -> list[dict[s
 
 
 def summary(records: Sequence[dict[str, Any]]) -> dict[str, dict[str, Any]]:
-    """By kind, and overall."""
+    """Correlations by kind, and overall."""
     kinds: dict[str, list[dict[str, Any]]] = {}
     for record in records:
         for kind in (kind_of(record["module"]), "all"):
@@ -171,7 +171,7 @@ def main() -> None:
     for name in ("path", "data", "importance"):
         add(f"--{name}", type=Path, required=True)
     add("--pair", required=True)
-    add("--neurons", type=int, default=20, help="of each kind (default 20)")
+    add("--neurons", type=int, default=20, help="neurons of each kind (default 20)")
     add("--sentences", type=int, default=200)
     add("--split", choices=("train", "valid", "test"), default="train")
     add("--seed", type=int, default=1)

@@ -1,20 +1,20 @@
-"""Sentences per second and peak memory of `tdo prepare`, beside its steps by the tools themselves.
+"""Sentences per second and peak memory of `tdo prepare`, compared with the same steps by tools.
 
     python benchmarks/prepare_corpus.py WORK [--pairs N] [--workers N] [--json FILE]
 
-The corpus is generated from the embedded grammar, N pairs of English and German, each another; then
-some come twice and some get an empty side. Two ways take it from text to a data folder:
+The corpus is generated from the embedded grammar: N different pairs of English and German
+sentences, some of which are repeated and some get an empty side. Two ways make a data folder:
 
-    prepare   `tdo prepare --from`, its processes as many as --workers
-    tools     one after the other, as one does it by hand: paste, grep and awk take out empty,
-              unreadable, held-out and repeated rows, SentencePiece trains on the same sentences and
-              cuts with all cores, fairseq-preprocess binarises with --workers
+    prepare   `tdo prepare --from`, with --workers processes
+    tools     the steps one by one, as by hand: paste, grep and awk remove empty, unreadable,
+              held-out and repeated rows, SentencePiece trains on the same sentences and segments
+              with all cores, fairseq-preprocess binarises with --workers
 
-Where the model is trained on a part of the text, both ways draw it with this project's code: what
-SentencePiece draws by itself is other sentences each time. Both have to end with the same bytes, or
-there is no result. Memory is the greatest sum over all processes of a way, looked at several times
-a second. Pages that several processes share count once (proportional set size, Linux only), what
-the system keeps of files that were read does not count.
+If the model is trained on a sample of the text, both ways use this project's sampling, since
+SentencePiece would sample different sentences each time. Both ways must produce the same bytes, or
+there is no result. Memory is the maximum over time of the sum over all processes of a way, sampled
+several times per second. Pages shared by processes count once (proportional set size, Linux only);
+the system's file cache does not count.
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ from tdo_plugin.runtime.files import write_text
 LANGUAGES = ("en", "de")
 PAIR = "en-de"
 SPLITS = ("train", "valid", "test")
-BEAT = 0.2  # seconds between two looks at the memory
-REPEATED, EMPTY = 50, 1000  # every so manieth row comes again, has an empty side
+BEAT = 0.2  # seconds between memory samples
+REPEATED, EMPTY = 50, 1000  # every 50th row is repeated, every 1000th has an empty side
 
 # {0} and {1} are the folders of the text and of the result
 CLEAN = r"""
@@ -81,7 +81,7 @@ while chunk := list(itertools.islice(sys.stdin, 20000)):
 
 @dataclass(frozen=True)
 class Measured:
-    """Seconds, generated pairs in a second, and the most memory in MiB."""
+    """Seconds, generated pairs per second, and peak memory in MiB."""
 
     seconds: float
     pairs_per_second: float
@@ -89,7 +89,7 @@ class Measured:
 
 
 def generate(work: Path, pairs: int) -> Path:
-    """Write the corpus unless it is there; returns its folder."""
+    """Write the corpus unless it exists; returns its folder."""
     folder = work / f"text-{pairs}"
     if folder.is_dir():
         return folder
@@ -111,7 +111,7 @@ def generate(work: Path, pairs: int) -> Path:
 
 
 def prepare(text: Path, out: Path, args: argparse.Namespace) -> None:
-    """One command."""
+    """Run `tdo prepare`."""
     command = [sys.executable, "-m", "tdo_plugin", "prepare", "--from", str(text)]
     command += ["--out", str(out), "--workers", str(args.workers)]
     command += ["--vocab-size", str(args.vocab_size), "--sentences", str(args.sentences)]
@@ -119,7 +119,7 @@ def prepare(text: Path, out: Path, args: argparse.Namespace) -> None:
 
 
 def by_tools(text: Path, out: Path, args: argparse.Namespace) -> None:
-    """The same, step by step; the data folder is `out` too."""
+    """Run the same steps by tools; `out` is also the data folder."""
     out.mkdir()
     run(CLEAN.format(text, out))
     sides = [out / f"train.{language}" for language in LANGUAGES]
@@ -143,19 +143,19 @@ def by_tools(text: Path, out: Path, args: argparse.Namespace) -> None:
 
 
 def run(lines: str) -> None:
-    """Lines of shell, of which none may fail."""
+    """Run lines of shell, none of which may fail."""
     subprocess.run(["bash", "-euo", "pipefail", "-c", lines], check=True)
 
 
 def differing(first: Path, second: Path) -> list[str]:
-    """Names of binarised files that are not the same in two folders."""
+    """Names of binarised files that differ between two folders."""
     sides = [f"{split}.{PAIR}.{language}" for split in SPLITS for language in LANGUAGES]
     names = [f"{side}.{suffix}" for side in sides for suffix in ("bin", "idx")]
     return [name for name in names if not filecmp.cmp(first / name, second / name, shallow=False)]
 
 
 def below(process: int) -> Iterator[int]:
-    """The processes that a process began, and theirs."""
+    """The descendants of a process."""
     for path in Path(f"/proc/{process}/task").glob("*/children"):
         try:
             children = path.read_text().split()
@@ -167,7 +167,7 @@ def below(process: int) -> Iterator[int]:
 
 
 def memory() -> float:
-    """Of the processes below this one, in MiB."""
+    """Memory of the descendants of this process, in MiB."""
     total = 0
     for process in below(os.getpid()):
         try:
@@ -179,7 +179,7 @@ def memory() -> float:
 
 
 def measure(way: Callable[[], None], pairs: int) -> Measured:
-    """Run a way while its memory is watched."""
+    """Run a way while sampling its memory."""
     most, done = 0.0, threading.Event()
 
     def watch() -> None:
@@ -206,7 +206,12 @@ def main() -> None:
     parser.add_argument("--pairs", type=int, default=5_000_000)
     parser.add_argument("--workers", type=int, default=cores())
     parser.add_argument("--vocab-size", type=int, default=8000)
-    parser.add_argument("--sentences", type=int, default=0, help="for the model; 0: as prepare has")
+    parser.add_argument(
+        "--sentences",
+        type=int,
+        default=0,
+        help="sentences for the model (default 0: as in tdo prepare)",
+    )
     parser.add_argument("--json", type=Path)
     args = parser.parse_args()
     work = args.work.resolve()

@@ -1,28 +1,28 @@
-"""Time from starting `fairseq-train` to its first update, on hundreds of directions.
+"""Time from the start of `fairseq-train` to its first update, with hundreds of directions.
 
     python benchmarks/start_up.py [--languages N] [--sentences N ...] [--rounds N] [--cold]
         [--virtual-epoch-size N] [--json FILE]
 
-Systems take turns, tiny models on the same data, with the same options:
+Systems are interleaved: tiny models on the same data, with the same options:
 
     stock    task translation_multi_simple_epoch, arch transformer
     fairseq  task tdo_translation, arch tdo_transformer, --data-loading fairseq
     lean     the same with --data-loading lean
 
-The data are sentences of the embedded corpus, which has seven languages; further ones are copies
-under other names, and a pair's sentences repeat until there are enough. `--cold` has the system
-forget the files before each run, as after a reboot. Steps are read from the log: `imports` ends
-with fairseq's first line, `task` where the training set begins to load, `data` with the first
-epoch, `update` with the first update; `cpu` is the processor's time until then, which says more
-than the clock where the machine has other work.
+The data are sentences of the embedded corpus, which has seven languages; further languages are
+copies under other names, and a pair's sentences are repeated as needed. `--cold` drops the files
+from the system's cache before each run, as after a reboot. Steps are read from the log: `imports`
+ends with fairseq's first line, `task` when the training set starts to load, `data` with the first
+epoch, `update` with the first update; `cpu` is the CPU time until then, which is more reliable than
+wall time on a busy machine.
 
-With `--virtual-epoch-size` the beginning of an epoch is measured too, in a process of its own that
-trains nothing: `first` is the loading and the first epoch's batches, `next` the batches of an
-epoch within a pass, `pass` those of one that begins a pass, `memory` the most that the process had.
-A fourth system, `keyed`, adds `--virtual-epoch-draw keyed`.
+With `--virtual-epoch-size`, the start of epochs is also measured, in a separate process that does
+not train: `first` is loading and the first epoch's batches, `next` the batches of an epoch within a
+pass, `pass` those of an epoch that begins a pass, `memory` the process' peak memory. A fourth
+system, `keyed`, adds `--virtual-epoch-draw keyed`.
 
-The table and the JSON file have each system's median, and stock's figure over its own in the same
-round: median, least and most.
+The table and the JSON file have each system's median, and the ratio of the stock system's number to
+it in the same round: median, minimum and maximum.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ from tdo_plugin.data.embedded_corpus import draw
 from tdo_plugin.data.grammar import LANGUAGES, linearize
 from tdo_plugin.launch.training import PLUGIN
 
-DISTINCT = 1000  # sentences that the grammar makes; larger sets repeat them
+DISTINCT = 1000  # generated sentences; larger sets repeat them
 VALID = 100
 COMMON = (
     *("--encoder-langtok", "tgt", "--sampling-method", "temperature", "--max-tokens", "500"),
@@ -86,15 +86,15 @@ Figures = dict[str, float]
 
 
 def names(count: int) -> list[str]:
-    """Names of languages: the embedded ones, then copies of them."""
+    """Names of languages: the embedded corpus', then copies of them."""
     copies = (f"{name}{copy}" for copy in itertools.count(2) for name in LANGUAGES)
     return list(itertools.islice(itertools.chain(LANGUAGES, copies), count))
 
 
 def make_data(folder: Path, languages: Sequence[str], sentences: int, vocabulary: int) -> None:
-    """A data folder of fairseq's with a training and a validation set of each pair.
+    """Write a fairseq data folder with a training and a validation set for each pair.
 
-    All sets of a language are alike, but each is a file of its own, as it is in earnest.
+    All sets of a language are equal, but in separate files, as in practice.
     """
     from fairseq.data import Dictionary
     from fairseq.data.indexed_dataset import MMapIndexedDatasetBuilder
@@ -123,7 +123,7 @@ def make_data(folder: Path, languages: Sequence[str], sentences: int, vocabulary
 
 
 def forget(folder: Path) -> None:
-    """Have the system drop what it keeps of these files in memory."""
+    """Drop these files from the system's cache."""
     for path in folder.iterdir():
         with open(path, "rb") as file:
             os.fsync(file.fileno())
@@ -131,14 +131,14 @@ def forget(folder: Path) -> None:
 
 
 def steps(words: Sequence[str]) -> Figures:
-    """Run fairseq-train until its first update; seconds from its start to the end of each step."""
+    """Run fairseq-train up to its first update; returns seconds from start to end of each step."""
     begin, used, reached, lines = time.monotonic(), children_seconds(), {}, []
     process = subprocess.Popen(
         [sys.executable, "-m", "fairseq_cli.train", *words],
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
-        start_new_session=True,  # so that the loader's processes end with it
+        start_new_session=True,  # to end the loader's processes as well
     )
     for line in process.stdout:
         lines.append(line)
@@ -155,13 +155,13 @@ def steps(words: Sequence[str]) -> Figures:
 
 
 def children_seconds() -> float:
-    """The processor's time that ended processes of ours have used."""
+    """The CPU time of ended child processes."""
     usage = resource.getrusage(resource.RUSAGE_CHILDREN)
     return usage.ru_utime + usage.ru_stime
 
 
 def epochs(words: Sequence[str]) -> Figures:
-    """Load the training set; make the batches of four epochs and of one that begins a pass."""
+    """Load the training set, and make the batches of four epochs and of one that begins a pass."""
     with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as pool:
         return pool.submit(_epochs, words).result()
 
@@ -199,7 +199,7 @@ def measure(
     rounds: int,
     before: Callable[[], object],
 ) -> dict[str, list[Figures]]:
-    """Each system's figures, round after round; every other round goes backwards."""
+    """Each system's numbers per round; every other round is in reverse order."""
     measured: dict[str, list[Figures]] = {system: [] for system in systems}
     for number in range(rounds):
         for system in list(systems)[:: (-1) ** number]:
@@ -212,7 +212,7 @@ def measure(
 
 
 def rows(measured: Mapping[str, Sequence[Figures]], unit: str) -> list[dict[str, object]]:
-    """A row for each system and figure: its median, and stock's over its own, round by round."""
+    """A row for each system and number: its median, and the ratio of stock to it by round."""
     result = []
     for system, system_figures in measured.items():
         for name in system_figures[0]:
@@ -238,7 +238,9 @@ def main() -> None:
     parser.add_argument("--sentences", type=int, nargs="+", default=[1000, 20000], metavar="N")
     parser.add_argument("--vocabulary", type=int, default=50000, metavar="N")
     parser.add_argument("--rounds", type=int, default=5, metavar="N")
-    parser.add_argument("--cold", action="store_true", help="forget the files before each run")
+    parser.add_argument(
+        "--cold", action="store_true", help="drop the files from the cache before each run"
+    )
     parser.add_argument("--virtual-epoch-size", type=int, metavar="N")
     parser.add_argument("--json", type=Path)
     args = parser.parse_args()
@@ -262,8 +264,8 @@ def main() -> None:
     for line in report:
         (low, high), count = line["spread"], line["settings"]["sentences"]
         print(
-            f"{count:>8} a direction, {line['system']:>7}, {line['metric']:<31}"
-            f"{line['median']:7.2f}, stock {line['ratio']:.2f} times ({low:.2f} to {high:.2f})"
+            f"{count:>8} per direction, {line['system']:>7}, {line['metric']:<31}"
+            f"{line['median']:7.2f}, stock {line['ratio']:.2f} x ({low:.2f} to {high:.2f})"
         )
     if args.json:
         args.json.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")

@@ -1,16 +1,16 @@
-"""How alike a source's states are to those that an English source of the same meaning has.
+"""Similarity of a source's states to those of an English source with the same meaning.
 
     python benchmarks/states_across_languages.py DATA CHECKPOINT... [--sentences N]
 
-In zero-shot translation the layers above see a source of a language with a tag that it never had in
-training; what they know is sources of the centre language with that tag. For each checkpoint and
-source layer, over all zero-shot directions X to Y of DATA and the lines of its validation sets that
-all languages share, states being means over a sentence's tokens:
+In zero-shot translation, upper layers process a source in a language with a tag that it never had
+in training; in training, they only had sources of the centre language with that tag. For each
+checkpoint and source layer, over all zero-shot directions X to Y of DATA and the validation
+sentences that all languages share, with states averaged over a sentence's tokens:
 
-- same: of how many sentences of X with the tag of Y, in percent, the nearest of all sentences of
-  the centre language with the tag of Y (by cosine) says the same;
-- shift: the distance between the means of both sets, over the root mean square distance of a
-  sentence of the centre language from its set's mean.
+- same: percentage of sentences in X with the tag of Y for which the nearest sentence (by cosine) of
+  the centre language with the tag of Y has the same meaning;
+- shift: the distance between the means of both sets, relative to the root mean square distance of
+  sentences of the centre language from their mean.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ LONGEST = 256
 
 
 def compare(states: torch.Tensor, centre: torch.Tensor) -> tuple[float, float]:
-    """Percent of sentences (N, D) whose nearest in ``centre`` (N, D) is the same, and the shift."""
+    """Percentage of sentences (N, D) that are nearest to their own in ``centre``, and the shift."""
     likeness = torch.cosine_similarity(states[:, None], centre[None], dim=-1)
     same = likeness.argmax(1).eq(torch.arange(len(states))).float().mean()
     spread = (centre - centre.mean(0)).square().sum(1).mean().sqrt()
@@ -52,7 +52,7 @@ def main() -> None:
     if hub is None or not pairs or not next(iter(lines.values())):
         parser.error(
             "DATA must have a language that all trained pairs share, zero-shot directions, and "
-            f"validation sentences of at most {LONGEST - 2} pieces; {args.data} has not"
+            f"validation sentences of at most {LONGEST - 2} pieces; {args.data} does not"
         )
     print("| checkpoint | layer | same % | shift |\n|---|---|---|---|")
     for path in args.checkpoints:

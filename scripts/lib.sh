@@ -1,9 +1,9 @@
-# Shared by the scripts: sourced, never run.
+# Functions shared by the scripts; sourced, never run.
 # shellcheck shell=bash
 set -euo pipefail
 
 ROOT="$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd -P)"
-# What follows may be used by scripts that source this file.
+# Used by scripts that source this file.
 # shellcheck disable=SC2034
 VENV="$ROOT/.venv"
 
@@ -25,8 +25,8 @@ show() {
   echo
 }
 
-# door COMMAND...: set up, then become `tdo COMMAND`. Its --help stands behind the script's own, as soon
-# as it is set up.
+# door COMMAND...: run setup.sh, then replace this process with `tdo COMMAND`. --help prints the
+# script's help and, if .venv exists, that of the command.
 door() {
   if [[ " $* " == *" --help "* || " $* " == *" -h "* ]]; then
     print_help

@@ -28,19 +28,11 @@ for option in "$@"; do
 done
 cd "$ROOT"
 
-DEFAULT_TORCH="torch==2.13.0"
-FAIRSEQ="fairseq==0.12.2"
-COMET="unbabel-comet==2.2.7"
+DEFAULT_TORCH=$(grep '^torch==' constraints.txt)
 STAMP=.venv/set-up-is-complete
 CHOSEN_TORCH=.venv/chosen-torch
 CHOSEN_EVAL=.venv/chosen-eval
 LOG=.venv/setup.log
-FAIRSEQ_LOG=.venv/setup-fairseq.log
-WHEELS=.venv/wheels
-# Sets of packages that pip resolves without a complaint may still fail to be imported.
-EVAL_CHECK='import bert_score, comet, fasttext, langdetect, sacremoses, sentencepiece.sentencepiece_model_pb2; '\
-'from sacrebleu.tokenizers import tokenizer_ja_mecab as ja, tokenizer_ko_mecab as ko; '\
-'ja.TokenizerJaMecab(), ko.TokenizerKoMecab()'
 # Not the command of this name, which fails where a package has files for another Python.
 BYTECODE='import compileall; compileall.compile_dir(".venv/lib", quiet=2, workers=0)'
 TORCH_PIN='from importlib.metadata import version; print("torch==" + version("torch"))'
@@ -72,25 +64,6 @@ find_python() {
   die "no Python from 3.10 to 3.13 found: install one (Debian, Ubuntu: apt-get install python3 python3-venv python3-dev) or name it with PYTHON=..."
 }
 
-# fairseq has three C++ extension modules.
-check_compiler() {
-  local name cxx="" version include
-  for name in "${CXX:-c++}" c++ g++ clang++; do
-    if command -v "${name%% *}" >/dev/null 2>&1; then
-      cxx=$name
-      break
-    fi
-  done
-  [[ -n $cxx ]] || die "no C++ compiler found: install one (Debian, Ubuntu: apt-get install g++)"
-  version=$("$PYTHON" -c 'import sys; print("%d.%d" % sys.version_info[:2])')
-  include=$("$PYTHON" -c 'import sysconfig; print(sysconfig.get_paths()["include"])')
-  [[ -f $include/Python.h ]] ||
-    die "the headers of Python $version are missing: install them (Debian, Ubuntu: apt-get install python$version-dev)"
-  name=$("$PYTHON" -c 'import sysconfig; print((sysconfig.get_config_var("CC") or "cc").split()[0])')
-  # A Python that was built with another compiler would look for that one.
-  command -v "${CC:-$name}" >/dev/null 2>&1 || export CC="$cxx" CXX="$cxx"
-}
-
 make_venv() {
   "$PYTHON" -c 'import venv, ensurepip' 2>/dev/null ||
     die "$PYTHON cannot make virtual environments: install its venv module (Debian, Ubuntu: apt-get install python3-venv)"
@@ -115,26 +88,6 @@ step() {
   fi
 }
 
-# build_fairseq: its wheel, half a minute of a core, while other packages come in. pip keeps it for the
-# next set-up.
-build_fairseq() {
-  local -a command=("${pip[@]}" wheel --no-deps --wheel-dir "$WHEELS" "$FAIRSEQ")
-  echo "set-up: $FAIRSEQ (is compiled meanwhile)"
-  if [[ -n $dry ]]; then
-    show "${command[@]}"
-    return
-  fi
-  "${command[@]}" >"$FAIRSEQ_LOG" 2>&1 &
-  building=$!
-}
-
-await_fairseq() {
-  [[ -z $dry ]] || return 0
-  wait "$building" && return
-  tail -n 5 "$FAIRSEQ_LOG" >&2
-  die "set-up failed at: $FAIRSEQ; all of it is in $ROOT/$FAIRSEQ_LOG"
-}
-
 install_all() {
   local -a torch_arguments
   read -ra torch_arguments <<<"$torch"
@@ -148,24 +101,18 @@ install_all() {
   fi
   local -a pip=(.venv/bin/python -m pip) project=(-c "$pins")
   local -a install=("${pip[@]}" install --no-compile) # bytecode is made at the end, on all cores
-  build_fairseq
   if [[ $torch == "$DEFAULT_TORCH" ]]; then
     project+=("${torch_arguments[@]}")
   else
     step "torch ($torch)" env -u PIP_CONSTRAINT "${install[@]}" "${torch_arguments[@]}"
     [[ -n $dry ]] || .venv/bin/python -c "$TORCH_PIN" >>"$pins"
   fi
-  local extras="report,tensorboard,corpora,completion,dev"
-  [[ -z $evaluation ]] || extras+=",eval"
-  step "torch, this project and what it imports" "${install[@]}" "${project[@]}" -e ".[$extras]"
-  await_fairseq
-  step "$FAIRSEQ${evaluation:+, $COMET}" \
-    "${install[@]}" --no-deps "$WHEELS"/fairseq-*.whl ${evaluation:+"$COMET"}
+  step "torch, this project and its dependencies" \
+    "${install[@]}" "${project[@]}" -e ".[report,tensorboard,corpora,completion,dev]"
+  # `tdo setup` installs what pip cannot resolve, and ends with `tdo doctor`
+  step "fairseq${evaluation:+, COMET}, and a check" \
+    .venv/bin/python -m tdo_plugin setup ${evaluation:+--eval}
   step "bytecode" .venv/bin/python -c "$BYTECODE"
-  if [[ -n $evaluation ]]; then
-    step "check of the evaluation" .venv/bin/python -W ignore -c "$EVAL_CHECK"
-  fi
-  step "check" .venv/bin/python -m tdo_plugin doctor
 }
 
 is_complete && exit 0
@@ -175,14 +122,17 @@ if [[ -z $dry ]] && command -v flock >/dev/null 2>&1; then
   is_complete && exit 0
 fi
 find_python
-check_compiler
 # What was interrupted is begun again; what was complete is brought up to date.
 if [[ -f $STAMP && -x .venv/bin/python ]] && is_good_python .venv/bin/python; then
   [[ -n $dry ]] || rm "$STAMP"
 else
   make_venv
 fi
-[[ -n $dry ]] || : >"$LOG"
+if [[ -z $dry ]]; then
+  : >"$LOG"
+  # a compiler that is missing is named before anything is downloaded
+  .venv/bin/python -m tdo_plugin setup --dry-run >"$LOG" || exit 1
+fi
 # Versions for isolated builds as well: older pips read the first variable, newer ones the second.
 # The path is relative because pip splits these variables at spaces.
 export PIP_CONSTRAINT=.venv/constraints.txt PIP_BUILD_CONSTRAINT=.venv/constraints.txt

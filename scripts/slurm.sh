@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# Trains the system of a config on machines that Slurm gives: writes a script for sbatch into the
-# folder of the checkpoints, and submits it.
+# Trains the system of a config as a Slurm job: writes a batch script into the checkpoint folder and
+# submits it with sbatch.
 #
 #   scripts/slurm.sh CONFIG DATA --nodes K --gpus N [--sbatch=OPTION]... [--save-dir DIR]
 #                    [--precision fp32|fp16|bf16] [flags of fairseq-train] [--dry-run]
 #
-# N GPUs of each of K machines (K is 1 unless given); or --cpu [--workers N], N processes of each.
+# The job uses N GPUs on each of K nodes (default 1), or with --cpu [--workers N] N processes per node.
 # --sbatch=--time=24:00:00, --sbatch=--partition=NAME, --sbatch=--account=NAME, ... go to sbatch.
-# Before the time is over the training writes a checkpoint, and the job waits for another turn, in
-# which it goes on. --dry-run only prints the script. All machines must see the same files.
+# Shortly before the time limit a checkpoint is saved and the job is requeued; it resumes from that
+# checkpoint. --dry-run only prints the script. All nodes must share the file system.
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 door train "$@" --slurm

@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
-# Set-up if needed, formatting, linting, types, tests (docs/design/testing.md).
+# Runs set-up if needed, linting, formatting and type checks, and the tests (docs/design/testing.md).
 #
 #   scripts/test.sh [--unit | --full] [--dry-run] [ARGUMENT...]
 #
-#   --unit     the inner loop: unit and parity tests alone, without types
-#   --full     everything, every row of every table included
+#   --unit     unit and parity tests only, without type checks
+#   --full     all tests, including every row of every table
 #   --dry-run  only print the commands
 #
-# Without --unit or --full it is the quick tier, which is to pass before every commit. Arguments go to
-# pytest: `scripts/test.sh -k instrucl`, for example.
+# The default is the quick tier, which must pass before every commit. Other arguments are passed to
+# pytest, for example `scripts/test.sh -k instrucl`.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
@@ -34,18 +34,18 @@ case $tier in
 esac
 
 began=$SECONDS
-# with the evaluation, because the tests run the real libraries
+# with the evaluation packages: the tests use the real libraries
 run bash "$ROOT/scripts/setup.sh" --eval
 ready=$SECONDS
 cd "$ROOT"
 export OMP_NUM_THREADS=1
-# Tests start hundreds of Pythons. Where none may leave bytecode beside the code, each would compile
-# this project anew; theirs goes with .venv.
+# Tests start hundreds of Python processes. If bytecode cannot be written next to the code, each would
+# compile this project again; so it is cached in .venv.
 export PYTHONPYCACHEPREFIX=$VENV/bytecode
 unset PYTHONDONTWRITEBYTECODE
 run .venv/bin/ruff check .
 run .venv/bin/ruff format --check .
 if [[ $tier != unit ]]; then run .venv/bin/mypy; fi
-# without stealing, the worker that has the long tests would be left with them at the end
+# worksteal: otherwise one worker would be left with the long tests at the end
 run .venv/bin/python -m pytest -n 2 --dist worksteal ${tests[@]+"${tests[@]}"} "$@"
 [[ -n $dry ]] || echo "the $tier tier took $((SECONDS - ready)) seconds, after $((ready - began)) of set-up"

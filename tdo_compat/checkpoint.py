@@ -181,11 +181,15 @@ def signed(state: Any) -> Any:
     """A model's checkpoint with a record of the command that made it (see :mod:`.hooks`)."""
     if not isinstance(state, dict) or "model" not in state or "made_by" in state:
         return state
-    return {**state, "made_by": hooks.note_of_command(_command())}
+    return {**state, "made_by": hooks.note_of_command(command_line())}
 
 
-def _command() -> str:
-    return shlex.join([os.path.basename(sys.argv[0]), *sys.argv[1:]])
+def command_line() -> str:
+    """The command of this process, as a shell reads it; `python -m` a fairseq's command by name."""
+    folder, name = os.path.split(sys.argv[0])
+    if os.path.basename(folder) == "fairseq_cli":
+        name = f"fairseq-{name.removesuffix('.py')}"
+    return shlex.join([name, *sys.argv[1:]])
 
 
 def save_whole(obj: object, filename: str) -> None:

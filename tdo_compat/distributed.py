@@ -16,6 +16,7 @@ from typing import Any, NoReturn
 import torch
 from torch.multiprocessing.spawn import ProcessExitedException
 
+from tdo_compat import hooks
 from tdo_compat.errors import TRACEBACK, one_line, tell
 from tdo_compat.shutdown import ENDED, SIGNALS, going_on
 
@@ -128,8 +129,13 @@ def _is_first(store: Any, why: str) -> bool:
 
 
 def _first_says(store: Any) -> str | None:
-    """The message of the first failure, if this worker should print it on its machine."""
+    """The message of the first failure, if this worker should print it on its machine.
+
+    The hook that records the training gets the message in any case.
+    """
     _, machine, why = store.get(WHY).decode().split(" ", 2)
+    if hooks.failed_elsewhere is not None:
+        hooks.failed_elsewhere(why)
     here = machine == str(os.environ.get("GROUP_RANK"))
     return None if here or os.environ.get("LOCAL_RANK") != "0" else why
 

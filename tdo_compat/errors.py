@@ -131,6 +131,8 @@ def _line(kind: type[BaseException], value: BaseException) -> str | None:
         return text
     if isinstance(value, OSError) and value.errno in FULL:
         return text
+    if isinstance(value, ModuleNotFoundError) and value.name in ("fairseq", "fairseq_cli"):
+        return "`fairseq` must be installed; it is not (tdo setup)"
     if lacks_memory(value):
         return _no_memory(kind.__name__, text)
     if kind.__name__ == "ProcessRaisedException":  # torch's spawn passes a worker's error as text

@@ -5,9 +5,16 @@ from __future__ import annotations
 TYPE_CHECKING = False  # importing typing takes time at every start
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from contextlib import AbstractContextManager
     from typing import Any
 
 # returns the record of a command for checkpoints, given its words
 note_of_command: Callable[[str], Any] = str
 # sets the text settings of a checkpoint, given options, parser and words of a command
 complete_options: Callable[[Any, Any, Any], None] | None = None
+# accompanies each process of a training, given its settings
+record_training: Callable[[Any], AbstractContextManager[None]] | None = None
+# what a recorded training's progress bar becomes
+watch_progress: Callable[[Any], Any] | None = None
+# notes why a recorded training has failed, if another of its workers failed first
+failed_elsewhere: Callable[[str], None] | None = None

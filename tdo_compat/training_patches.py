@@ -132,6 +132,46 @@ def _end_like_workers(module: Any) -> None:
 
 
 @patch(
+    "records-trainings",
+    "a training leaves no log, settings or versions beside its checkpoints",
+    "fairseq 0.12.2",
+    lambda: True,
+    "fairseq.distributed.utils",
+)
+def _record_trainings(module: Any) -> None:
+    from tdo_compat.recording import recording
+
+    module.call_main = recording(module.call_main)
+
+
+@patch(
+    "watched-progress",
+    "what a training logs reaches the trackers that fairseq knows, and no others",
+    "fairseq 0.12.2",
+    lambda: True,
+    "fairseq.logging.progress_bar",
+)
+def _watch_progress(module: Any) -> None:
+    from tdo_compat.recording import watched
+
+    module.progress_bar = watched(module.progress_bar)
+
+
+@patch(
+    "one-wandb-run",
+    "each epoch and each validation begins another run of wandb",
+    "wandb 0.31",
+    lambda: __import__("importlib.util").util.find_spec("wandb") is not None,
+    "fairseq.logging.progress_bar",
+)
+def _one_wandb_run(module: Any) -> None:
+    from tdo_compat.recording import one_run
+
+    if module.wandb is not None:  # it may be there and fail to import
+        module.wandb = overlay(module.wandb, init=one_run(module.wandb))
+
+
+@patch(
     "bf16-inference",
     "fairseq-generate and fairseq-interactive ignore --bf16",
     "fairseq 0.12.2",

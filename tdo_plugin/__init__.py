@@ -9,7 +9,7 @@ from typing import Any
 
 from tdo_compat import hooks, patches
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 
 def _note_of_command(command: str) -> dict[str, Any]:
@@ -18,5 +18,12 @@ def _note_of_command(command: str) -> dict[str, Any]:
     return provenance.made_by(command)
 
 
+def _record_training(cfg: Any) -> Any:
+    from tdo_plugin.recording.recorder import record_training
+
+    return record_training(cfg)
+
+
 hooks.note_of_command = _note_of_command
+hooks.record_training = _record_training
 patches.after_fairseq(lambda: import_module("tdo_plugin.registration"))

@@ -1,11 +1,12 @@
-"""Why two-stage models begin slowly: a second stage that reads the source in other ways.
+"""Why two-stage models learn slowly at first: variants of how the second stage reads the source.
 
-In the second stage of a TDO model one set of attention weights serves three: the source among
-itself, the target's own history, and the target's reading of the source. This experiment gives the
-last one weights, or a place, of its own; an encoder-decoder's cross-attention has both.
+In the second stage of a TDO model, one set of attention weights has three uses: attention within
+the source, attention to the target's history, and attention from target to source. This experiment
+gives the last one separate weights, or a separate sublayer; an encoder-decoder's cross-attention
+has both.
 
 A ``--user-dir`` for fairseq: ``--arch tdo_source_reading`` is ``tdo_transformer_small`` with the
-variant that the environment variable ``SOURCE_READING`` names. For training only: it cannot decode.
+variant named in the environment variable ``SOURCE_READING``. Only for training: it cannot decode.
 """
 
 import os
@@ -28,7 +29,7 @@ from tdo_plugin.modules.token_context import NO_CONTEXT, TokenContext
 
 
 class Reading(NamedTuple):
-    """Which projections are the reading's own, and whether it comes after self-attention."""
+    """Projections separate from self-attention, and whether reading follows self-attention."""
 
     own: tuple[str, ...]
     after: bool
@@ -47,7 +48,7 @@ READINGS = {
 
 
 class ReadingLayer(JointLayer):
-    """A joint layer whose target reads the source in a softmax apart.
+    """A joint layer whose target reads the source in a separate softmax.
 
     Shapes as in :mod:`tdo_plugin.modules.layer`.
     """
@@ -67,7 +68,7 @@ class ReadingLayer(JointLayer):
         self.reading_residual = reading_residual if after else None
 
     def forward(self, batch: PackedBatch) -> Tensor:
-        """A source, alone; what is kept is what the reading needs."""
+        """Process a source alone; keeps the keys and values for reading."""
         ((segment, source),) = batch.views()
         kv = self.project_kv(source, segment.context)
         x = super().forward(batch)
@@ -95,7 +96,7 @@ class ReadingLayer(JointLayer):
 
 
 class ReadingBuilder(ReferenceBuilder):
-    """Builds reading layers above the target's entry, which streams pass one after the other."""
+    """Builds reading layers above the target's entry, with sequential streams."""
 
     def __init__(self, spec: ModelSpec, padding_idx: int) -> None:
         super().__init__(spec, padding_idx, ops=("streams",))
@@ -111,10 +112,10 @@ class ReadingBuilder(ReferenceBuilder):
 
 
 def variant() -> str:
-    """What ``SOURCE_READING`` names.
+    """The variant named in ``SOURCE_READING``.
 
     Raises:
-        UserError: it names none of the variants.
+        UserError: an unknown variant.
     """
     name = os.environ.get("SOURCE_READING", "")
     if name not in READINGS:

@@ -1,11 +1,11 @@
-"""How fast the first thousand updates learn, by how the second stage reads the source.
+"""Learning speed in the first thousand updates, by how the second stage reads the source.
 
     python benchmarks/source_reading/run.py [DATA] [--updates N] [--seed N] [--variants A,B,...]
 
-Bits per token over the last 200 updates, one row a variant. ``encoder-decoder`` (2 + 2 layers) and
-``joint`` (TDO, M = 2 of 4, no adaptation) are the models as they are; the others are described in
-__init__.py. Trainings run one after the other, one to two minutes each on one core; their logs stay
-in runs/source-reading.
+Bits per token over the last 200 updates, one row per variant. ``encoder-decoder`` (2 + 2 layers)
+and ``joint`` (TDO, M = 2 of 4, no adaptation) are the unchanged models; the others are described in
+__init__.py. Trainings run one after another, one to two minutes each on one core; their logs are in
+runs/source-reading.
 """
 
 import argparse
@@ -19,11 +19,11 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 LOGS = Path("runs") / "source-reading"
 TDO = [sys.executable, "-m", "tdo_plugin", "train"]
-EVERY = 200  # updates of a line of the log
+EVERY = 200  # updates per log line
 LOSS = re.compile(r"train_inner.* nll_loss=([\d.]+),")
 READING = ("quickstart/tdo", "--user-dir", str(ROOT / "benchmarks" / "source_reading"))
 READING += ("--arch", "tdo_source_reading")
-# a system of configs/experiments/quickstart.toml, and flags behind its own
+# a system of configs/experiments/quickstart.toml, and further flags
 MODELS: dict[str, tuple[str, ...]] = {
     "encoder-decoder": (
         *("quickstart/model", "--arch", "tdo_encoder_decoder_small"),
@@ -41,7 +41,7 @@ MODELS: dict[str, tuple[str, ...]] = {
 
 
 def command(variant: str, args: argparse.Namespace) -> list[str]:
-    """What trains a variant."""
+    """The command that trains a variant."""
     system, *flags = MODELS[variant]
     words = [*TDO, system, str(args.data), "--cpu", "--save-dir", str(LOGS / "none"), "--no-save"]
     words += ["--disable-validation", "--log-format", "simple", "--log-interval", str(EVERY)]
@@ -50,7 +50,7 @@ def command(variant: str, args: argparse.Namespace) -> list[str]:
 
 
 def environment(variant: str) -> dict[str, str]:
-    """Its variables; the package must be found where --user-dir is imported."""
+    """The environment variables; the package must be found when --user-dir is imported."""
     path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
     return os.environ | {"SOURCE_READING": variant, "PYTHONPATH": path, "OMP_NUM_THREADS": "1"}
 
@@ -60,14 +60,19 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="bits per token by how the source is read")
     add = parser.add_argument
     add("data", type=Path, nargs="?", default=Path("runs/quickstart/text/data"), metavar="DATA")
-    add("--updates", type=int, default=1000, help="of each training, a multiple of 200")
+    add(
+        "--updates",
+        type=int,
+        default=1000,
+        help="updates per training, a multiple of 200 (default 1000)",
+    )
     add("--seed", type=int, default=1)
-    add("--variants", default=",".join(MODELS), help="which (default: all)")
+    add("--variants", default=",".join(MODELS), help="variants to train (default: all)")
     add("--dry-run", action="store_true", help="only print the stock training commands")
     args = parser.parse_args()
     variants = args.variants.split(",")
     if unknown := sorted(set(variants) - set(MODELS)):
-        parser.error(f"`--variants` must be of {', '.join(MODELS)}; {unknown[0]} is none of them")
+        parser.error(f"`--variants` must be among {', '.join(MODELS)}; it has {unknown[0]}")
     if args.updates < 1 or args.updates % EVERY:
         parser.error(f"`--updates` must be a multiple of {EVERY}; it is {args.updates}")
     if not args.data.is_dir():
@@ -90,7 +95,7 @@ def main() -> int:
         log = LOGS / f"{variant}-{args.seed}.log"
         log.write_text(done.stdout, encoding="utf-8")
         if done.returncode:
-            print(f"error: {variant} was not trained; why is in {log}", file=sys.stderr)
+            print(f"error: training of {variant} failed; see {log}", file=sys.stderr)
             return 1
         print(f"| {variant:22} | {LOSS.findall(done.stdout)[-1]:>14} |", flush=True)
     return 0

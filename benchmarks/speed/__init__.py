@@ -1,10 +1,10 @@
-"""How fast the models are, and the plain baseline that they are held against.
+"""Speed and memory of the models, compared with baselines.
 
 A ``--user-dir`` for fairseq: ``--arch concatenating_transformer`` is ``tdo_transformer`` (and so on
 for every decoder-only preset) computed as one joint sequence, ``--criterion plain_cross_entropy``
-its loss as fairseq computes it, ``--arch reference_transformer`` the models with some operations as
-a textbook has them (``--reference-ops``). As ``tdo_plugin`` it registers when fairseq is there, and
-imports nothing heavy before.
+its loss as computed by fairseq, ``--arch reference_transformer`` the models with some operations in
+their textbook form (``--reference-ops``). Like ``tdo_plugin``, it registers once fairseq is
+imported, and imports nothing heavy before.
 """
 
 from importlib import import_module

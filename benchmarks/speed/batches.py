@@ -1,4 +1,4 @@
-"""The batches that all systems get, and a dictionary for them."""
+"""The batches for all systems, and a dictionary for them."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from tdo_plugin.runtime.files import write_text
 
 Batch = tuple[Sentence, ...]
 
-POOL = 40  # batches that are sorted by length, of which some are taken
+POOL = 40  # batches to sort by length and choose from
 BATCHES = 4
-SPECIAL = ("<s>", "<pad>", "</s>", "<unk>")  # at the head of every fairseq dictionary
+SPECIAL = ("<s>", "<pad>", "</s>", "<unk>")  # at the beginning of every fairseq dictionary
 
 
 def target_tokens(batch: Iterable[Sentence]) -> int:
-    """Tokens that are predicted: words and ends."""
+    """The number of predicted tokens: words and end symbols."""
     return sum(sentence.lengths[1] for sentence in batch)
 
 
 @cache
 def by_tokens(text: Text, length: int, tokens: int) -> tuple[Batch, ...]:
-    """`BATCHES` batches of up to so many target tokens, of sentences of about `length`.
+    """`BATCHES` batches with up to `tokens` target tokens, of sentences of about `length`.
 
     Raises:
         UserError: the text is too short.
@@ -36,20 +36,20 @@ def by_tokens(text: Text, length: int, tokens: int) -> tuple[Batch, ...]:
 
 @cache
 def by_sentences(text: Text, length: int, count: int) -> tuple[Batch, ...]:
-    """`BATCHES` batches of `count` sentences, likewise."""
+    """`BATCHES` batches of `count` sentences of about `length`; raises as `by_tokens`."""
     return _batches(text, length, count, lambda _: 1)
 
 
 def _batches(
     text: Text, length: int, full: int, size: Callable[[Sentence], int]
 ) -> tuple[Batch, ...]:
-    """Batches as fairseq makes them: a batch has neighbours in the order of source, then target."""
+    """Batches as fairseq makes them, of sentences sorted by source, then target length."""
     pool = list(_up_to(POOL * full, of_length(text.read(), length), size))
     whole = list(_cut(sorted(pool, key=lambda sentence: sentence.lengths), full, size))
     if len(whole) < BATCHES:
         raise UserError(
             f"`--data` must have text for {BATCHES} batches of sentences of about {length} tokens; "
-            f"{text.name} has it for {len(whole)}"
+            f"{text.name} has enough for {len(whole)}"
         )
     return tuple(whole[(2 * n + 1) * len(whole) // (2 * BATCHES)] for n in range(BATCHES))
 
@@ -65,7 +65,7 @@ def _up_to(
 
 
 def _cut(pool: Sequence[Sentence], full: int, size: Callable[[Sentence], int]) -> Iterator[Batch]:
-    """Neighbours together; a last batch that is not full is left out."""
+    """Batches of consecutive sentences, without an incomplete last batch."""
     batch: list[Sentence] = []
     held = 0
     for sentence in pool:
@@ -79,10 +79,9 @@ def _cut(pool: Sequence[Sentence], full: int, size: Callable[[Sentence], int]) -
 
 
 def write_dictionary(path: Path, batches: Iterable[Batch], size: int) -> None:
-    """A fairseq dictionary of `size` entries with the special ones, without tags.
+    """Write a fairseq dictionary of `size` entries including special symbols, without tags.
 
-    The batches' words come first, the most frequent of them; what is left is filled with symbols
-    that no sentence has.
+    It has the most frequent words of the batches, padded with symbols that no sentence has.
     """
     sentences = chain.from_iterable(batches)
     counts = Counter(

@@ -1,4 +1,4 @@
-"""`tdo bench`: measure, print each row as it comes, write the rows and the plot."""
+"""`tdo bench`: measure, print each row when it is ready, write the rows and the plot."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def bench(args: Namespace) -> int:
     """Run the command.
 
     Raises:
-        UserError: an option is wrong, or a system cannot be run.
+        UserError: an invalid option, or a system cannot be run.
     """
     device = hardware.device(args.device)
     precision = hardware.precision(device, args.precision)
@@ -49,15 +49,15 @@ def bench(args: Namespace) -> int:
 
 
 def options(words: str) -> list[str]:
-    """What is given to fairseq-train for our own system.
+    """The fairseq-train options for our system.
 
     Raises:
-        UserError: a quotation mark is missing.
+        UserError: a missing quotation mark.
     """
     try:
         return split(words)
     except ValueError as error:
-        raise UserError(f"`--options` must be readable as a shell's words; {error}") from None
+        raise UserError(f"`--options` must be valid shell words; {error}") from None
 
 
 def _say(line: str) -> None:
@@ -65,7 +65,7 @@ def _say(line: str) -> None:
 
 
 def texts(data: Path | None) -> Callable[[Comparison], Text]:
-    """Whose text a comparison has: the table's is the user's, where there is some."""
+    """A function that chooses the text of a comparison: for the table the user's, if given."""
     generated = cache(embedded)
     user_text = own(data) if data else None
     return lambda comparison: (
@@ -74,7 +74,7 @@ def texts(data: Path | None) -> Callable[[Comparison], Text]:
 
 
 def comparisons(args: Namespace, device: str) -> Sequence[tuple[Comparison, int]]:
-    """What is to be measured, and in how many rounds."""
+    """The comparisons to measure, and the number of rounds for each."""
     if args.growth:
         return [(comparison, args.rounds or GROWTH_ROUNDS) for comparison in plan.growth(args.size)]
     if args.each:
@@ -105,7 +105,7 @@ def _measure(
         print(*map(line, new), sep="\n", flush=True)
         report += new
         series += [measurement] if comparison.axis else []
-        if args.json:  # what is measured is kept, whatever comes next
+        if args.json:  # keep results in case a later comparison fails
             write_text(args.json, [json.dumps([asdict(row) for row in report], indent=1)])
     if args.json:
         print(args.json.resolve())

@@ -1,11 +1,11 @@
 """The baseline: a decoder-only or two-stage model, computed as one joint sequence under one mask.
 
-It has the parameters of :class:`TdoTransformer`, under the same names, and gives the same numbers.
-Every layer from the target's entry on runs over [source ; target] whole, the last one too; in a
-search each beam has a source of its own, which the first step computes with it.
+It has the parameters of :class:`TdoTransformer`, with the same names, and gives the same results.
+Every layer from the target's entry on, including the last, runs over the whole [source ; target];
+in a search, each beam has its own copy of the source, which the first step computes.
 
 Shapes: B sentences, R rows (B in training, B * beams in a search), S source, P target positions so
-far, T those that are new, L = S + P, D model width, H heads, E head width, V vocabulary.
+far, T new target positions, L = S + P, D model width, H heads, E head width, V vocabulary.
 """
 
 from argparse import Namespace
@@ -30,7 +30,7 @@ from tdo_plugin.modules.spec import ModelSpec
 from tdo_plugin.modules.translation_model import TranslationModel, count_positions
 
 MODEL_NAME = "concatenating_transformer"
-PAST = "concatenating_past"  # place of the layers' keys and values in the incremental state
+PAST = "concatenating_past"  # key of the layers' keys and values in the incremental state
 
 
 def visibility(
@@ -40,19 +40,19 @@ def visibility(
     first: int = 0,
     source_sees_start: bool = False,
 ) -> Tensor:
-    """Who may look at whom in a joint sequence.
+    """The attention mask of a joint sequence.
 
     Args:
         padding: boolean (R, L), true at padding.
-        source: S, how many of the positions are the source's.
-        causal_source: hide later source positions from the source as well.
-        first: the first position that asks.
-        source_sees_start: whether source positions see the first target symbol: the square of
-            source and first symbol is then visible, as in the authors' code.
+        source: S, the number of source positions.
+        causal_source: also hide later source positions from the source.
+        first: the first query position.
+        source_sees_start: whether source positions attend to the first target symbol, as in the
+            authors' code.
 
     Returns:
-        boolean (R, 1, L - first, L), true where a position may look; each sees itself, so that no
-        row of a softmax is empty.
+        boolean (R, 1, L - first, L), true where attention is allowed; each position attends to
+        itself, so that no row of a softmax is empty.
     """
     length = padding.size(1)
     square = torch.ones(length, length, dtype=torch.bool, device=padding.device).tril()
@@ -70,16 +70,16 @@ def visibility(
 def through(
     layer: JointLayer, x: Tensor, mask: Tensor, past: KeyValue | None = None
 ) -> tuple[Tensor, KeyValue]:
-    """One layer over a sequence, or over its new positions behind those of the past.
+    """Apply one layer to a sequence, or to its new positions after the past ones.
 
     Args:
-        layer: whose parameters are used.
-        x: (R, T, D), of all positions where there is no past.
+        layer: the layer with the parameters.
+        x: (R, T, D), all positions if there is no past.
         mask: boolean (R, 1, T, L).
         past: keys and values (R, H, L - T, E).
 
     Returns:
-        the sequence (R, T, D) one layer on, and its keys and values (R, H, L, E) with the past.
+        the layer's output (R, T, D), and keys and values (R, H, L, E) including the past.
     """
     attention = layer.attention
     normed = layer.attention_residual.before(x).flatten(0, 1)
@@ -96,12 +96,12 @@ def through(
 
 @dataclass(frozen=True)
 class FirstStage:
-    """A source where the target enters.
+    """A source after the layers below the target's entry.
 
     Attributes:
         x: (R, S, D).
         padding: boolean (R, S), true at padding.
-        states: outputs (B, S, D) of the layers that were asked for, by index from 1.
+        states: outputs (B, S, D) of the requested layers, by index from 1.
     """
 
     x: Tensor
@@ -109,12 +109,12 @@ class FirstStage:
     states: dict[int, Tensor] = field(default_factory=dict)
 
     def reorder(self, rows: Tensor) -> "FirstStage":
-        """Of other rows, as indices of the present ones (R')."""
+        """The selected rows, as indices (R') of the present rows."""
         return FirstStage(self.x.index_select(0, rows), self.padding.index_select(0, rows))
 
 
 class SourceAlone(SourceStream):
-    """fairseq's encoder: the embedded source through the layers below the target's entry."""
+    """fairseq's encoder: applies the layers below the target's entry to the embedded source."""
 
     def forward(
         self,
@@ -124,7 +124,7 @@ class SourceAlone(SourceStream):
         tgt_lang_id: Tensor | None = None,
         source_layer_outputs: Collection[int] = (),
     ) -> FirstStage:
-        """The source (B, S); lengths and language ids are not read."""
+        """Encode the source (B, S); lengths and language ids are unused."""
         core, length = self.core, src_tokens.size(1)
         padding = src_tokens.eq(core.padding_idx)
         positions = count_positions(padding, core.padding_idx)
@@ -144,7 +144,7 @@ class SourceAlone(SourceStream):
 
 
 class JointSequence(TargetStream):
-    """fairseq's decoder: [source ; target] through the remaining layers, to logits."""
+    """fairseq's decoder: applies the remaining layers to [source ; target], up to logits."""
 
     def forward(
         self,
@@ -154,7 +154,7 @@ class JointSequence(TargetStream):
         features_only: bool = False,
         source_layer_outputs: Collection[int] = (),
     ) -> tuple[Tensor, dict[str, Any]]:
-        """Logits (R, T, V) of all positions, or of those that the incremental state lacks."""
+        """Logits (R, T, V) of all positions, or of those missing from the incremental state."""
         core, source = self.core, encoder_out.padding.size(1)
         past: dict[int, KeyValue] = {}
         if incremental_state is not None:
@@ -176,7 +176,7 @@ class JointSequence(TargetStream):
         return output, {"attn": [None], "source_layer_outputs": states}
 
     def _embedded(self, tokens: Tensor, joint_padding: Tensor, start: int) -> Tensor:
-        """The target's positions from ``start`` on, (R, T, D)."""
+        """Embedded target positions from ``start`` on, (R, T, D)."""
         core, length = self.core, tokens.size(1)
         continuous = core.spec.positions == "continuous"
         counted = joint_padding if continuous else joint_padding[:, -length:]
@@ -197,16 +197,16 @@ class JointSequence(TargetStream):
 
 @register_model(MODEL_NAME)
 class ConcatenatingTransformer(TdoTransformer):
-    """Every decoder-only model of :class:`TdoTransformer`, of the same options and parameters.
+    """Every decoder-only model of :class:`TdoTransformer`, with the same options and parameters.
 
     Raises:
-        UserError: on an encoder-decoder, which has nothing to concatenate, on parts for each
-            language, and on parts of the source alone.
+        UserError: encoder-decoders, which have nothing to concatenate, language-specific modules,
+            and modules for the source only are not supported.
     """
 
     @classmethod
     def builder_of(cls, args: Namespace) -> Callable[[ModelSpec, int], Builder]:
-        """A search with the weights as they were trained."""
+        """Search with the weights in their training layout."""
         return partial(ReferenceBuilder, ops=("weights",))
 
     def __init__(self, encoder: SourceStream, decoder: TargetStream) -> None:
@@ -223,8 +223,8 @@ class ConcatenatingTransformer(TdoTransformer):
             )
         if core.spec.position_embedding == "rotary":
             raise UserError(
-                "`--tdo-position-embedding` must be another for the concatenating baseline; it is "
-                "rotary"
+                "`--tdo-position-embedding` must not be rotary for the concatenating baseline; it "
+                "is rotary"
             )
         if core.spec.cut_residual or core.spec.tpdm_layer:
             raise UserError(
@@ -244,16 +244,16 @@ class ConcatenatingTransformer(TdoTransformer):
         tgt_lang_id: Tensor | None = None,
         source_layer_outputs: Collection[int] = (),
     ) -> tuple[Tensor, dict[str, Any]]:
-        """Logits (B, T, V), and the states that were asked for.
+        """Logits (B, T, V), and the requested states.
 
         Args:
             src_tokens: (B, S).
-            src_lengths: not read, padding tells.
+            src_lengths: unused, as lengths follow from padding.
             prev_output_tokens: (B, T), the shifted target.
-            src_lang_id: not read.
-            tgt_lang_id: not read.
-            source_layer_outputs: layers, from 1, whose output (B, S, D) of the source is returned
-                in the extra dictionary under ``source_layer_outputs``.
+            src_lang_id: unused.
+            tgt_lang_id: unused.
+            source_layer_outputs: layers, counted from 1, to return source outputs (B, S, D) of, in
+                the extra dictionary under ``source_layer_outputs``.
         """
         source = self.encoder(src_tokens, source_layer_outputs=source_layer_outputs)
         return self.decoder(

@@ -1,4 +1,4 @@
-"""What the figures were measured on."""
+"""The hardware of the measurements."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from tdo_plugin.errors import UserError
 from tdo_plugin.launch.environment import cores
 from tdo_plugin.launch.handed_on_options import gpus_here
 
-# Nominal dense peak in TFLOPS: matrix products in half precision summed up in single precision,
-# then those in single precision without TF32. The makers' data sheets; the first match counts.
+# Nominal dense peak in TFLOPS for matrix products in half precision with single-precision
+# accumulation, then in single precision without TF32, from data sheets. The first match is used.
 PEAKS = (
     (r"\bV100\b", 125.0, 15.7),
     (r"\bA100\b", 312.0, 19.5),
@@ -27,24 +27,24 @@ PEAKS = (
 
 
 def device(requested: str | None) -> str:
-    """`cpu` or `cuda`: the requested one, else a GPU where there is one.
+    """`cpu` or `cuda`: the requested device, else a GPU if available.
 
     Raises:
-        UserError: a GPU is wanted, and there is none.
+        UserError: a GPU is requested but not available.
     """
     if requested == "cpu":
         return "cpu"
     has_gpu = bool(gpus_here(Namespace(cpu=False, gpus=None)))
     if requested == "cuda" and not has_gpu:
-        raise UserError("`--device` must be cpu where torch finds no GPU; it is cuda")
+        raise UserError("`--device` must be cpu if torch finds no GPU; it is cuda")
     return "cuda" if has_gpu else "cpu"
 
 
 def precision(device: str, requested: str | None) -> str:
-    """The number format: the requested one, else single on a CPU, on a GPU bf16 where it has it.
+    """The number format: the requested one, else fp32 on a CPU, and bf16 or fp16 on a GPU.
 
     Raises:
-        UserError: another one than fp32 is wanted on a CPU.
+        UserError: a format other than fp32 is requested on a CPU.
     """
     if device == "cpu":
         if requested not in (None, "fp32"):
@@ -56,7 +56,7 @@ def precision(device: str, requested: str | None) -> str:
 
 
 def name(device: str) -> str:
-    """The CPU or the GPU, as it calls itself."""
+    """The name of the CPU or GPU."""
     if device == "cuda":
         import torch
 
@@ -67,7 +67,7 @@ def name(device: str) -> str:
 
 
 def facts(device: str, precision: str) -> dict[str, object]:
-    """What to note of the machine."""
+    """Facts about the machine for reports."""
     return {
         "device": device,
         "hardware": name(device),
@@ -78,7 +78,7 @@ def facts(device: str, precision: str) -> dict[str, object]:
 
 
 def peak(name: str, precision: str) -> float | None:
-    """Nominal operations per second of a GPU; None where it is not known."""
+    """Nominal operations per second of a GPU; None if unknown."""
     for pattern, half, single in PEAKS:
         if re.search(pattern, name) and not (precision == "bf16" and "V100" in name):
             return 1e12 * (single if precision == "fp32" else half)

@@ -1,7 +1,7 @@
-"""Benchmarks of ways to make an update: all in one process, in turns on the same batches.
+"""Interleaved benchmarks of several ways to make an update, in one process on the same batches.
 
-The first way is the plain one. The table and the JSON file have each way's median seconds, and its
-time over that of the plain update of the same round: median, least and most.
+The first way is the baseline. The table and the JSON file have each way's median seconds, and the
+ratio to the baseline in the same round: median, minimum and maximum.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ Seconds = dict[str, list[float]]  # by way, round by round
 
 @dataclass(frozen=True)
 class Case:
-    """What all ways are given; `options` are further ones of fairseq-train."""
+    """The input of all ways; `options` are further options of fairseq-train."""
 
     setting: Setting
     text: Text
@@ -40,7 +40,7 @@ class Case:
     options: str
 
     def job(self, system: str, *extra: str) -> Job:
-        """A training of these batches."""
+        """A training job on these batches."""
         return Job(
             *("training", system, self.setting, self.text.directions, self.batches),
             *(self.device, self.precision),
@@ -51,12 +51,13 @@ class Case:
 def turns(
     ways: Mapping[str, Callable[[int], float]], rounds: int, say: Callable[[str], None]
 ) -> Seconds:
-    """Each way's seconds, in another order each round, after a round that does not count.
+    """Each way's seconds per round, in alternating order, after a warm-up round.
 
     Args:
-        ways: by name, what makes an update of the batch of that number and returns its seconds.
-        rounds: how many count.
-        say: is told of every update.
+        ways: functions by name that make an update on a batch, given its number, and return its
+            seconds.
+        rounds: number of rounds, without the warm-up.
+        say: called with a line about every update.
     """
     times: Seconds = {name: [] for name in ways}
     for number in range(rounds + 1):
@@ -69,13 +70,13 @@ def turns(
 
 
 def rows(seconds: Seconds, metric: str, settings: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """A row for each way but the plain one: its time over the plain update's."""
+    """A row for each way except the baseline: its time relative to the baseline's."""
     baseline, *others = seconds
     for name in others:
         pairs = zip(seconds[name], seconds[baseline], strict=True)
         ratios = [mine / plain for mine, plain in pairs]
         figures = {
-            "unit": "seconds of an update",
+            "unit": "seconds per update",
             "cost": statistics.median(seconds[name]),
             "baseline_cost": statistics.median(seconds[baseline]),
             "rounds": len(ratios),
@@ -94,7 +95,7 @@ def line(row: dict[str, Any]) -> str:
     """A row of the table."""
     (least, most), cost = row["spread"], row["settings"]["cost"]
     return (
-        f"{row['system']:<12} {cost:8.3f} s an update, {row['ratio']:.2f} times a plain one "
+        f"{row['system']:<12} {cost:8.3f} s per update, {row['ratio']:.2f} x the plain update "
         f"({least:.2f} to {most:.2f})"
     )
 
@@ -108,14 +109,14 @@ def run(
     """The command: measure, print, write.
 
     Args:
-        about: what the script is for.
-        sizes: of `--size`; the last is the default.
-        metric: what is measured, for people.
-        measure: is given the command line and the case, and says how it goes.
+        about: the script's docstring.
+        sizes: the settings for `--size`; the last is the default.
+        metric: a description of the measured quantity.
+        measure: measures, given the command line, the case, and a function for progress lines.
     """
     args = _arguments(about, list(sizes))
     variables = environment(int(args.device == "cuda"))
-    if any(name not in os.environ for name in variables):  # the C library reads them as it starts
+    if any(name not in os.environ for name in variables):  # the C library reads them at start-up
         os.execve(sys.executable, [sys.executable, *sys.argv], {**os.environ, **variables})
     case = _case(args, sizes[args.size])
     begin = time.monotonic()
@@ -123,7 +124,7 @@ def run(
     facts = _facts(case, (time.monotonic() - begin) / 60)
     report = list(rows(seconds, metric, facts))
     plain, *_ = seconds
-    print(f"{plain:<12} {statistics.median(seconds[plain]):8.3f} s an update")
+    print(f"{plain:<12} {statistics.median(seconds[plain]):8.3f} s per update")
     print(*map(line, report), sep="\n")
     if args.json:
         args.json.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
@@ -132,7 +133,9 @@ def run(
 def _arguments(about: str, sizes: Sequence[str]) -> Namespace:
     parser = argparse.ArgumentParser(description=about.partition("\n")[0])
     parser.add_argument("--size", choices=sizes, default=sizes[-1])
-    parser.add_argument("--data", type=Path, help="a text or data folder (the embedded corpus)")
+    parser.add_argument(
+        "--data", type=Path, help="a text or data folder (default: the embedded corpus)"
+    )
     parser.add_argument("--rounds", type=int, default=5, metavar="N")
     parser.add_argument("--batch-tokens", type=int, metavar="N")
     parser.add_argument("--sentence-length", type=int, metavar="N")

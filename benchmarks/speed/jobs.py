@@ -1,4 +1,4 @@
-"""What one system has to do in a comparison."""
+"""The work of one system in a comparison."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from speed.plan import Setting
 
 @dataclass(frozen=True)
 class Job:
-    """All that a system's process needs to know.
+    """The input of a system's process.
 
     Attributes:
         kind: `training`, `decoding` or `memory`.
-        directions: of the data.
+        directions: directions of the data.
         precision: `fp32`, `fp16` or `bf16`.
         extra: further options of fairseq-train.
-        repeats: batches of a run.
+        repeats: batches per run.
     """
 
     kind: str
@@ -32,11 +32,11 @@ class Job:
     repeats: int = 1
 
     def batches_of(self, number: int) -> list[int]:
-        """Which batches the `number`-th run has; those of all systems have the same."""
+        """The batches of the `number`-th run, equal for all systems."""
         first = number * self.repeats
         return [index % len(self.batches) for index in range(first, first + self.repeats)]
 
     def work(self, number: int) -> int:
-        """Target tokens of a run in training, sentences in decoding."""
+        """The target tokens of a training run, or the sentences of a decoding run."""
         size = len if self.kind == "decoding" else target_tokens
         return sum(size(self.batches[index]) for index in self.batches_of(number))

@@ -1,4 +1,4 @@
-"""Comparisons: systems take turns on the same batches, each in a process of its own."""
+"""Interleaved comparisons of systems on the same batches, each in a separate process."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from speed.plan import BASELINES, Comparison
 from speed.text import Text
 from speed.worker_pool import WorkerPool
 
-REPEATS = {"cpu": 1, "cuda": 20}  # batches of a run
-FIRST = 2  # sentences of the update that makes the optimiser's state, before memory is weighed
+REPEATS = {"cpu": 1, "cuda": 20}  # batches per run
+FIRST = 2  # sentences of the update that creates the optimiser's state, before measuring memory
 
 
 @dataclass(frozen=True)
 class Measurement:
-    """What came out of a comparison.
+    """The result of a comparison.
 
     Attributes:
-        costs: by system, of each round: seconds per target token or sentence, or bytes.
+        costs: costs of each round by system: seconds per target token or sentence, or bytes.
     """
 
     comparison: Comparison
@@ -29,12 +29,12 @@ class Measurement:
 
 @dataclass(frozen=True)
 class Arena:
-    """What all comparisons have in common.
+    """The common input of all comparisons.
 
     Attributes:
-        text: of a comparison.
-        extra: options of fairseq-train for our own system.
-        say: told how it goes.
+        text: returns the text of a comparison.
+        extra: options of fairseq-train for our system.
+        say: called with progress lines.
     """
 
     team: WorkerPool
@@ -45,10 +45,10 @@ class Arena:
     say: Callable[[str], None]
 
     def measure(self, comparison: Comparison, rounds: int) -> Measurement:
-        """Hold a comparison; memory, which does not vary, is weighed once.
+        """Run a comparison; memory, which does not vary, is measured once.
 
         Raises:
-            UserError: the text is too short, an option is refused, or memory does not suffice.
+            UserError: the text is too short, an option is rejected, or memory is insufficient.
         """
         costs = (
             self._weigh(comparison)
@@ -58,7 +58,7 @@ class Arena:
         return Measurement(comparison, costs)
 
     def batches(self, comparison: Comparison) -> tuple[Batch, ...]:
-        """Those that all systems get.
+        """The batches for all systems.
 
         Raises:
             UserError: the text is too short.
@@ -69,7 +69,7 @@ class Arena:
         return by_tokens(text, setting.sentence_length, setting.batch_tokens)
 
     def _time(self, comparison: Comparison, rounds: int) -> dict[str, list[float]]:
-        """Rounds in which the systems take turns, after one that does not count."""
+        """Interleaved rounds of all systems, after a warm-up round."""
         jobs = self._jobs(comparison, self.batches(comparison), REPEATS[self.device])
         processes = {system: self.team.member(system) for system in jobs}
         for system, process in processes.items():
@@ -89,7 +89,7 @@ class Arena:
         return costs
 
     def _weigh(self, comparison: Comparison) -> dict[str, list[float]]:
-        """The memory of each system, one after the other."""
+        """The memory of each system, measured one after another."""
         batch = self.batches(comparison)[0]
         process = self.team.scales()
         sizes = {}

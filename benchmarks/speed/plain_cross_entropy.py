@@ -23,19 +23,21 @@ from tdo_plugin.modules.losses.instrucl_loss import (
 
 @dataclass
 class PlainOptions(InstruCLOptions, LabelSmoothedCrossEntropyCriterionConfig):
-    """fairseq's options, and InstruCL's."""
+    """The options of fairseq and of InstruCL."""
 
     plain_instrucl: bool = field(
         default=False,
-        metadata={"help": "add InstruCL; its identity pairs pass the whole model, logits too"},
+        metadata={
+            "help": "add InstruCL, with identity pairs passing the whole model including logits"
+        },
     )
 
 
 @register_criterion("plain_cross_entropy", dataclass=PlainOptions)
 class PlainCrossEntropy(LabelSmoothedCrossEntropyCriterion):
-    """fairseq's ``label_smoothed_cross_entropy``, with InstruCL where it is asked for.
+    """fairseq's ``label_smoothed_cross_entropy``, optionally with InstruCL.
 
-    As in :class:`LabelSmoothedCrossEntropyTerms` the logged ``loss`` is the cross-entropy alone.
+    As in :class:`LabelSmoothedCrossEntropyTerms`, the logged ``loss`` is only the cross-entropy.
     """
 
     def __init__(self, task: Any, options: Namespace) -> None:
@@ -56,7 +58,7 @@ class PlainCrossEntropy(LabelSmoothedCrossEntropyCriterion):
     def forward(
         self, model: Any, sample: dict[str, Any], reduce: bool = True
     ) -> tuple[Tensor, int, dict[str, Any]]:
-        """The objective of a batch, a sum in nats; what it is divided by; what to log."""
+        """The objective of a batch (a sum in nats), the sample size, and values to log."""
         if self.instrucl is None:
             return super().forward(model, sample, reduce)
         layer = self.instrucl.layer(model)
@@ -78,7 +80,7 @@ class PlainCrossEntropy(LabelSmoothedCrossEntropyCriterion):
         return loss + self._contrast(model, sample, layer, states), sample_size, logs
 
     def _contrast(self, model: Any, sample: dict[str, Any], layer: int, states: Tensor) -> Tensor:
-        """InstruCL's part of the objective, given the sources' states (B, S, D) at the layer."""
+        """InstruCL's term of the objective, given the sources' states (B, S, D) at the layer."""
         src_tokens = sample["net_input"]["src_tokens"]
         identity = self._identity(src_tokens, sample["target"])
         _, pair = model(
@@ -99,7 +101,7 @@ class PlainCrossEntropy(LabelSmoothedCrossEntropyCriterion):
         return total
 
     def _identity(self, src_tokens: Tensor, target: Tensor) -> Tensor:
-        """The source of the identity pairs: the target behind its tag."""
+        """The source of the identity pairs: the target after its tag."""
         if self.instrucl.target_has_tag:
             return target
         return identity_source(src_tokens, target, self.padding_idx)

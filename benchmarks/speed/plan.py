@@ -1,4 +1,4 @@
-"""What is measured: comparisons of systems, at a setting each."""
+"""The planned comparisons of systems and their settings."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MEANINGLESS = {
     "memory": ("sentences", "beam"),
     "decoding": ("batch_tokens", "instrucl"),
 }
-"""Fields of a setting that say nothing about a kind of comparison."""
+"""Fields of a setting that are irrelevant for a kind of comparison."""
 
 
 @dataclass(frozen=True)
@@ -23,11 +23,12 @@ class Setting:
     """Sizes of model and data.
 
     Attributes:
-        depth: layers of both stages, or of encoder and decoder, half of them each.
-        vocabulary: entries of the dictionary without the tags.
-        batch_tokens: target tokens of a training batch, at most.
-        sentence_length: positions of source and target, about; in decoding the steps, exactly.
-        sentences: in a batch that is decoded.
+        depth: total layers, half of them in each stage, or in encoder and decoder.
+        vocabulary: entries of the dictionary without tags.
+        batch_tokens: maximum target tokens of a training batch.
+        sentence_length: approximate positions of source and target; in decoding, the exact number
+            of steps.
+        sentences: sentences in a decoding batch.
         instrucl: train with InstruCL.
     """
 
@@ -46,12 +47,12 @@ class Setting:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Systems at one setting; the first is held against each of the others.
+    """Systems at one setting; the first is compared with each of the others.
 
     Attributes:
         kind: `training`, `decoding` or `memory`.
-        systems: their names; options of fairseq-train are our own system with them.
-        axis: the field that a series of comparisons differ in.
+        systems: their names; options of fairseq-train stand for our system with these options.
+        axis: the field that varies in a series of comparisons.
     """
 
     kind: str
@@ -61,12 +62,12 @@ class Comparison:
 
     @property
     def metric(self) -> str:
-        """What is measured, for people."""
+        """A description of the measured quantity."""
         return METRICS[self.kind] + (" with InstruCL" if self.setting.instrucl else "")
 
     @property
     def title(self) -> str:
-        """The metric and what sets the comparison apart."""
+        """The metric and the distinguishing settings of the comparison."""
         setting = self.setting
         if self.axis:
             name = self.axis.replace("_", " ")
@@ -79,7 +80,7 @@ class Comparison:
         return f"{self.metric}, {load}, vocabulary {setting.vocabulary:,}"
 
     def settings(self) -> dict[str, object]:
-        """The axis, and the numbers that matter for this kind."""
+        """The axis, and the relevant settings for this kind."""
         fields = {"axis": self.axis, **asdict(self.setting)}
         return {name: fields[name] for name in fields if name not in MEANINGLESS[self.kind]}
 
@@ -88,7 +89,7 @@ Axes = Mapping[str, Sequence[int]]
 
 SMALL = Setting(model_dim=64, ffn_dim=256, heads=4, depth=2, vocabulary=500, batch_tokens=300)
 TABLE = {"paper": Setting(), "small": replace(SMALL, sentences=4)}
-# of the plot that comes with the table
+# settings of the plot for the table
 PLOT: Mapping[str, tuple[Setting, Axes]] = {
     "paper": (
         Setting(model_dim=256, ffn_dim=1024, heads=4, vocabulary=8000),
@@ -105,7 +106,7 @@ PLOT: Mapping[str, tuple[Setting, Axes]] = {
 }
 GPU_TOKENS, GPU_SENTENCES = (4000, 16_000), 128
 
-# What can be computed the plain way, as options of fairseq-train, by the metric that shows it.
+# Options of fairseq-train that disable an optimisation, by the metric that shows its effect.
 LOSS, SEARCH = "--cross-entropy whole", "--whole-search"
 PLAIN = {
     "training": (
@@ -150,14 +151,14 @@ def table(size: str, device: str) -> list[Comparison]:
 
 
 def _both(kind: str, settings: Sequence[Setting]) -> Iterator[Comparison]:
-    """Without InstruCL, and with it, which the stock model cannot be trained with."""
+    """Comparisons without and with InstruCL, which the stock model does not support."""
     for setting in settings:
         yield Comparison(kind, setting)
         yield Comparison(kind, replace(setting, instrucl=True), (OURS, CONCATENATING))
 
 
 def each(size: str, device: str) -> Iterator[Comparison]:
-    """Our system against itself without one of its faster ways, and without all of them."""
+    """Our system compared with itself without each of its optimisations, and without all."""
     for comparison in table(size, device):
         ways = PLAIN.get(comparison.metric, ())
         if device == "cuda" and comparison.metric == "training":
@@ -168,12 +169,12 @@ def each(size: str, device: str) -> Iterator[Comparison]:
 
 
 def plotted(size: str) -> list[Comparison]:
-    """The comparisons of the plot that comes with the table."""
+    """The comparisons of the plot for the table."""
     return list(_series("training", *PLOT[size]))
 
 
 def growth(size: str) -> list[Comparison]:
-    """How time and memory grow."""
+    """Comparisons that show the growth of time and memory."""
     base = replace(TABLE[size], vocabulary=min(8000, TABLE[size].vocabulary))
     return [
         *_series("training", base, GROWTH),

@@ -1,4 +1,4 @@
-"""A picture of how cost grows: a panel for each series of comparisons."""
+"""A figure of the growth of costs, with a panel for each series of comparisons."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ COSTS = {
 
 
 def draw(measurements: Sequence[Measurement], title: str, path: Path) -> None:
-    """Draw every series; the file appears only complete.
+    """Draw every series, and write the file atomically.
 
-    The cost of our own system at the first value of a series is 1. Lines go through medians, bars
-    reach from the least to the most of the rounds.
+    The cost of our system at the first value of a series is 1. Lines connect medians, bars show the
+    minimum and maximum over rounds.
 
     Args:
-        measurements: of comparisons with an axis, those of a series one after the other.
-        title: stands above.
-        path: `.svg` or `.png`.
+        measurements: measurements of comparisons with an axis, consecutive for each series.
+        title: the title of the figure.
+        path: the file, `.svg` or `.png`.
     """
     partial = path.with_name(path.name + ".partial")
     try:

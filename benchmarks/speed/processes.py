@@ -1,4 +1,4 @@
-"""One process for each system, which keeps its model and does what it is told."""
+"""One process for each system, which keeps its model and executes requests."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class SystemProcess:
 
     Args:
         environment: all its environment variables.
-        folder: a place for its files, which it makes.
+        folder: a folder for its files, which is created.
     """
 
     def __init__(self, environment: Mapping[str, str], folder: Path) -> None:
@@ -34,22 +34,22 @@ class SystemProcess:
         child_end.close()
 
     def ask(self, what: str, argument: Any) -> None:
-        """Have a method of `running.Stand` called."""
-        with suppress(OSError):  # where the process is gone, its answer is that
+        """Request a call of a method of `running.Stand`."""
+        with suppress(OSError):  # `answer` reports a process that has ended
             self._connection.send((what, argument))
 
     def answer(self) -> Any:
-        """What the method returned.
+        """The method's result.
 
         Raises:
-            UserError: it failed.
+            UserError: the method failed.
         """
         try:
             failed, value = self._connection.recv()
         except (EOFError, OSError):
             self._process.join()
             raise UserError(
-                "`tdo bench` must have memory for each system; a process ended with exit code "
+                "`tdo bench` requires memory for each system; a process ended with exit code "
                 f"{self._process.exitcode}"
             ) from None
         if failed:
@@ -57,7 +57,7 @@ class SystemProcess:
         return value
 
     def end(self) -> None:
-        """End the process, whatever it does."""
+        """End the process immediately."""
         self._connection.close()
         self._process.terminate()
         self._process.join()
@@ -65,7 +65,7 @@ class SystemProcess:
 
 @contextmanager
 def _variables(environment: Mapping[str, str]) -> Iterator[None]:
-    """Exactly these environment variables for a process that is started meanwhile."""
+    """Set exactly these environment variables for a process that is started in this context."""
     before = dict(os.environ)
     try:
         os.environ.clear()
@@ -77,10 +77,10 @@ def _variables(environment: Mapping[str, str]) -> Iterator[None]:
 
 
 def _serve(connection: Connection, folder: Path) -> None:
-    """The process' life; it ends when the other end is gone."""
+    """The main loop of the process; it ends when the connection is closed."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    logging.disable(logging.WARNING)  # fairseq tells whatever it does
-    # fairseq makes a lock when it is imported; of this kind, an ended process leaves nothing behind
+    logging.disable(logging.WARNING)  # fairseq logs a lot
+    # fairseq creates a lock at import; with "fork", a terminated process leaves nothing behind
     multiprocessing.set_start_method("fork", force=True)
     with suppress(EOFError, OSError):
         from speed.running import Stand

@@ -1,7 +1,7 @@
-"""Models of the package computed as a textbook would, a part at a time, to compare.
+"""The package's models with some operations in their textbook form, for comparison.
 
-What :class:`Builder` makes is faster or smaller than that and gives the same numbers. Here each
-such way can be taken back, for fairseq's commands by ``reference_transformer.py``.
+The modules of :class:`Builder` are optimised for speed or memory and give the same results. Here,
+each optimisation can be disabled; ``reference_transformer.py`` does this for fairseq's commands.
 """
 
 from collections.abc import Collection, Sequence
@@ -19,25 +19,25 @@ from tdo_plugin.modules.translation_model import TranslationModel
 
 OPS = MappingProxyType(
     {
-        "dropout": "torch's own dropout on the CPU",
-        "kernels": "cuDNN's attention too, which makes a plan for every shape of a batch",
-        "masks": "a mask also where nothing is padded",
-        "norms": "the outputs of norms kept for the backward pass instead of made again",
-        "projections": "queries, keys and values in products of their own",
-        "streams": "sources and target of a batch one after the other instead of side by side",
-        "tags": "the last layer that a tag is read from at all positions",
-        "weights": "decoding on a CPU with the weights in the order in which they were trained",
+        "dropout": "torch's dropout on the CPU",
+        "kernels": "also allow cuDNN attention, which makes a plan for every batch shape",
+        "masks": "masks even without padding",
+        "norms": "keep the outputs of norms for the backward pass instead of recomputing them",
+        "projections": "separate products for queries, keys and values",
+        "streams": "process sources and target of a batch sequentially instead of packed",
+        "tags": "compute the last layer that a tag is read from at all positions",
+        "weights": "decode on a CPU with weights in their training layout",
     }
 )
 
 
 class ReferenceModel(TranslationModel):
-    """A translation model whose batches are masked and taken through as a textbook would."""
+    """A translation model with masks and batches in their textbook form."""
 
     ops: frozenset[str] = frozenset()
 
     def encode_all(self, requests: Sequence[SourceRequest]) -> list[SourceState]:
-        """One source after the other."""
+        """Encode the sources one after another."""
         if "streams" in self.ops and len(requests) > 1:
             return [self.encode_all([request])[0] for request in requests]
         return super().encode_all(requests)
@@ -45,14 +45,14 @@ class ReferenceModel(TranslationModel):
     def forward(
         self, requests: Sequence[SourceRequest], prev_output_tokens: Tensor
     ) -> tuple[list[SourceState], Tensor]:
-        """Sources first, then the target."""
+        """Process sources first, then the target."""
         if "streams" not in self.ops:
             return super().forward(requests, prev_output_tokens)
         states = self.encode_all(requests)
         return states, self.decode(prev_output_tokens, states[0])
 
     def pack(self) -> None:
-        """Nothing, for weights as they were trained."""
+        """Do nothing with the operation `weights`, to keep the training layout."""
         if "weights" not in self.ops:
             super().pack()
 
@@ -61,12 +61,12 @@ class ReferenceModel(TranslationModel):
 
 
 class ReferenceBuilder(Builder):
-    """Makes parts that compute some operations as a textbook would.
+    """Builds modules with some operations in their textbook form.
 
     Args:
-        spec: of the model.
-        padding_idx: of the dictionary.
-        ops: names of :data:`OPS`; by default all.
+        spec: the model's spec.
+        padding_idx: the dictionary's padding index.
+        ops: names in :data:`OPS`; by default all.
     """
 
     def __init__(
@@ -84,6 +84,6 @@ class ReferenceBuilder(Builder):
             self.project = project_apart
 
     def build(self, source_vocabulary: int, target_vocabulary: int) -> TranslationModel:
-        """As :meth:`Builder.build`."""
+        """See :meth:`Builder.build`."""
         self.model_type = type("ReferenceModel", (ReferenceModel,), {"ops": self.ops})
         return super().build(source_vocabulary, target_vocabulary)

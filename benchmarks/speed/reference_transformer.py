@@ -18,18 +18,18 @@ MODEL_NAME = "reference_transformer"
 
 @register_model(MODEL_NAME)
 class ReferenceTransformer(TdoTransformer):
-    """Every model of :class:`TdoTransformer`, of the same options and parameters."""
+    """Every model of :class:`TdoTransformer`, with the same options and parameters."""
 
     @classmethod
     def add_args(cls, parser: ArgumentParser) -> None:
-        """The model's options, and which operations are those of a textbook."""
+        """Declare the model's options, and the operations in textbook form."""
         super().add_args(parser)
         listed = "; ".join(f"{name} ({what})" for name, what in OPS.items())
         parser.add_argument(
             "--reference-ops",
             default="",
             metavar="A,B",
-            help=f"compute some of these as a textbook would, or all: {listed}",
+            help=f"use the textbook form of these operations, or all: {listed}",
         )
 
     @classmethod
@@ -39,7 +39,7 @@ class ReferenceTransformer(TdoTransformer):
         ops = tuple(OPS) if text == "all" else tuple(filter(None, text.split(",")))
         for op in ops:
             if op not in OPS:
-                raise UserError(f"`--reference-ops` must be some of {', '.join(OPS)}; it has {op}")
+                raise UserError(f"`--reference-ops` must be among {', '.join(OPS)}; it has {op}")
         return partial(ReferenceBuilder, ops=ops)
 
 

@@ -1,4 +1,4 @@
-"""From costs to ratios: the rows of the table and of the JSON file."""
+"""The rows of the table and of the JSON file: ratios of costs."""
 
 from __future__ import annotations
 
@@ -20,14 +20,15 @@ WIDTHS = (68, 10, 24, 6, 13)
 
 @dataclass(frozen=True)
 class Row:
-    """One system against another.
+    """One system compared with another.
 
     Attributes:
-        metric: what is compared.
-        title: the metric and what sets the row apart from others of it.
-        ratio: of speed, so that more is better; of memory, where less is.
-        spread: the least and the most ratio of a round.
-        settings: sizes, machine and figures that the ratio is made of.
+        metric: the compared quantity.
+        title: the metric and the distinguishing settings of the row.
+        ratio: speed-up (baseline time / our time, higher is better), or our memory / baseline
+            memory (lower is better).
+        spread: minimum and maximum ratio over rounds.
+        settings: sizes, machine, and the numbers of the ratio.
     """
 
     system: str
@@ -40,11 +41,11 @@ class Row:
 
 
 def rows(measurement: Measurement, facts: Mapping[str, Any]) -> Iterator[Row]:
-    """The first system of a comparison against each other.
+    """The first system of a comparison against each of the others.
 
     Args:
-        measurement: of the comparison.
-        facts: what to note beside the sizes.
+        measurement: the comparison's measurement.
+        facts: further facts for the settings.
     """
     comparison, costs = measurement.comparison, measurement.costs
     ours, *others = comparison.systems
@@ -70,7 +71,7 @@ def rows(measurement: Measurement, facts: Mapping[str, Any]) -> Iterator[Row]:
 
 
 def head() -> str:
-    """The table's first two lines, in Markdown."""
+    """The table's header, two lines of Markdown."""
     return f"{_line(HEAD)}\n{_line(tuple('-' * width for width in WIDTHS))}"
 
 

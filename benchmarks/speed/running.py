@@ -1,7 +1,7 @@
-"""What a system's process does: build, update, translate, as fairseq's own commands would.
+"""Building, training and decoding in a system's process, as in fairseq's commands.
 
-An update is fairseq's `Trainer.train_step`, and a translation the task's `inference_step` with the
-generator that the task builds.
+An update is fairseq's `Trainer.train_step`, a translation the task's `inference_step` with the
+task's generator.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ class Runner:
     """A system's model with batches, ready to run.
 
     Args:
-        job: what to build.
-        folder: a place for the dictionary.
+        job: the job with the system to build.
+        folder: a folder for the dictionary.
     """
 
     def __init__(self, job: Job, folder: Path) -> None:
@@ -50,7 +50,7 @@ class Runner:
         self.samples = [self._sample(batch) for batch in job.batches]
 
     def _sample(self, batch: Batch) -> dict[str, Any]:
-        """A batch as the task's data sets would collate it, the target's tag first."""
+        """A batch as collated by the task's data sets, with the target's tag first."""
         dictionary, manager = self.task.source_dictionary, self.task.data_manager
         end = dictionary.eos()
         rows = []
@@ -61,14 +61,14 @@ class Runner:
             tensors = {"source": torch.tensor(source), "target": torch.tensor(target)}
             rows.append({"id": number, **tensors})
         sample = collate(rows, dictionary.pad(), end)
-        if isinstance(manager, LanguageIdDataManager):  # fairseq's own tasks tell no model
+        if isinstance(manager, LanguageIdDataManager):  # fairseq's tasks provide no language ids
             for side, name in enumerate(("src_lang_id", "tgt_lang_id")):
                 ids = [manager.language_id(sentence.languages[side]) for sentence in batch]
                 sample["net_input"][name] = torch.tensor(ids)[sample["id"], None]
         return utils.move_to_cuda(sample) if self.cuda else sample
 
     def run(self, number: int) -> float:
-        """Seconds of the `number`-th run."""
+        """The seconds of the `number`-th run."""
         samples = [self.samples[index] for index in self.job.batches_of(number)]
         self._wait()
         begin = time.perf_counter()
@@ -82,7 +82,7 @@ class Runner:
             torch.cuda.synchronize()
 
     def step(self, sample: dict[str, Any]) -> None:
-        """The work on one batch."""
+        """Process one batch."""
         raise TypeError(f"{type(self).__name__} has no work; use a subclass")
 
 
@@ -100,7 +100,7 @@ class Training(Runner):
 
 
 class Decoding(Runner):
-    """Translations. All hypotheses have the setting's length, so that no system has less to do."""
+    """Translations, all of the setting's length, so that all systems do the same work."""
 
     def __init__(self, job: Job, folder: Path) -> None:
         super().__init__(job, folder)
@@ -109,7 +109,7 @@ class Decoding(Runner):
         search = self.cfg.generation
         search.beam = job.setting.beam
         search.max_len_a = 0
-        search.min_len = search.max_len_b = job.setting.sentence_length - 1  # and the end
+        search.min_len = search.max_len_b = job.setting.sentence_length - 1  # plus the end symbol
         self.generator = self.task.build_generator([self.model], search)
 
     def step(self, sample: dict[str, Any]) -> None:
@@ -120,10 +120,10 @@ RUNNERS = {"training": Training, "memory": Training, "decoding": Decoding}
 
 
 class Stand:
-    """What a process is asked to do; see `processes`.
+    """The requests that a process executes; see `processes`.
 
     Args:
-        folder: a place for dictionaries.
+        folder: a folder for dictionaries.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -131,7 +131,7 @@ class Stand:
         self._runner: Runner | None = None
 
     def prepare(self, job: Job) -> None:
-        """Build the job's model, in place of the one before."""
+        """Build the job's model, replacing the previous model."""
         self._runner = None
         gc.collect()
         if job.device == "cuda":
@@ -139,23 +139,23 @@ class Stand:
         self._runner = RUNNERS[job.kind](job, self._folder)
 
     def run(self, number: int) -> float:
-        """Seconds of the `number`-th run of what is prepared."""
+        """The seconds of the `number`-th run of the prepared job."""
         assert self._runner is not None
         return self._runner.run(number)
 
     def peak_memory(self, job: Job) -> float:
-        """Bytes that training has needed at most at one time, with parameters and optimiser.
+        """Peak memory of training in bytes, including parameters and optimiser.
 
-        A process of its own trains, so that this one stays new. On a GPU it is what tensors took,
-        on a CPU by how much the process grew; that is only then what was needed if the process
-        gives back to the system at once what it frees.
+        The training runs in a new process. On a GPU, it is the memory of tensors; on a CPU, the
+        growth of the process, which is only accurate if the process returns freed memory to the
+        system immediately.
         """
         ((_, size),) = run_jobs([(job.system, lambda: self._grown_by(job))], 1)
         return float(size)
 
     def _grown_by(self, job: Job) -> int:
         self.prepare(replace(job, setting=replace(TINY, instrucl=job.setting.instrucl)))
-        self.run(0)  # what libraries load when they are first used is not the model's
+        self.run(0)  # exclude memory of libraries that are loaded at first use
         before = _most_resident()
         self.prepare(job)
         for number in range(len(job.batches)):
@@ -176,9 +176,9 @@ def _arguments(job: Job, folder: Path) -> Any:
     elif job.precision != "fp32":
         line.append(f"--{job.precision}")
     parser = options.get_training_parser()
-    parser.error = _refuse  # instead of the whole usage and an exit
+    parser.error = _refuse  # instead of printing the usage and exiting
     return options.parse_args_and_arch(parser, input_args=line)
 
 
 def _refuse(message: str) -> NoReturn:
-    raise UserError(f"`--options` must be options of fairseq-train; it says: {message}")
+    raise UserError(f"`--options` must be options of fairseq-train; its error: {message}")

@@ -1,9 +1,8 @@
-"""The systems that are compared, as options of fairseq-train.
+"""The compared systems, as options of fairseq-train.
 
 All have the same depth and width, one matrix for all embeddings, and the TDO paper's optimiser
-(its appendix H). `concatenating` has the very parameters of
-`two-stream`, and decodes with them in the order in which they were trained. None has adaptation
-modules, which the stock model has no equal of.
+(appendix H). `concatenating` has the same parameters as `two-stream`, and decodes with them in
+their training layout. None has adaptation modules, as the stock model has no equivalent.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ STOCK_TASK = ("--task", "translation_multi_simple_epoch")
 
 
 def words(system: str, setting: Setting) -> list[str]:
-    """What is a system's own: task, model and criterion; or all that a config says."""
+    """The options specific to a system: task, model and criterion, or a config's flags."""
     if "/" in system and not system.startswith("--"):
         return _of_config(system)
     parts = _SYSTEMS[system](setting) if system in _SYSTEMS else _varied(system, setting)
@@ -27,7 +26,7 @@ def words(system: str, setting: Setting) -> list[str]:
 
 
 def _of_config(name: str) -> list[str]:
-    """A config's flags, but for its validation, for which there is no text here."""
+    """A config's flags without validation, for which there is no text here."""
     config = named_config(name).config
     for flag in list(config.flags):
         if flag.startswith(VALIDATION):
@@ -36,11 +35,11 @@ def _of_config(name: str) -> list[str]:
 
 
 def shared_words(directions: Sequence[tuple[str, str]], folder: Path) -> list[str]:
-    """What all have: data and optimiser.
+    """The common options: data and optimiser.
 
     Args:
-        directions: of the data.
-        folder: where `dict.txt` is, and where fairseq leaves what it must.
+        directions: the directions of the data.
+        folder: the folder with `dict.txt`, also used for fairseq's output.
     """
     languages = dict.fromkeys(source for source, _ in directions)
     return [

@@ -1,4 +1,4 @@
-"""Sentences for the benchmark: a user's own parallel text, or the embedded corpus."""
+"""Sentences for the benchmark: the user's parallel text, or the embedded corpus."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tdo_plugin.data.grammar import LANGUAGES, linearize
 from tdo_plugin.data.textfolder import read_lines, read_text_folder
 from tdo_plugin.errors import UserError
 
-TAG_AND_END, END = 2, 1  # what a model's source and target have beside the words
+TAG_AND_END, END = 2, 1  # additional symbols of a model's source and target
 
 
 @dataclass(frozen=True)
@@ -26,22 +26,22 @@ class Sentence:
 
     @property
     def lengths(self) -> tuple[int, int]:
-        """Positions of source and target, with the tag that the source begins with and the ends."""
+        """Positions of source and target, including the source's tag and end symbols."""
         return len(self.source) + TAG_AND_END, len(self.target) + END
 
     def followed_by(self, other: Sentence) -> Sentence:
-        """Both as one sentence."""
+        """This and another sentence as one."""
         return Sentence(self.languages, self.source + other.source, self.target + other.target)
 
 
 @dataclass(frozen=True)
 class Text:
-    """Where sentences come from.
+    """A source of sentences.
 
     Attributes:
-        name: for people.
-        directions: of the sentences, each language's two ways to and from the others.
-        read: begins at the first sentence; directions take turns.
+        name: a name for reports.
+        directions: the directions of the sentences, both ways for each pair.
+        read: returns the sentences from the first on; directions alternate.
     """
 
     name: str
@@ -50,7 +50,7 @@ class Text:
 
     @property
     def languages(self) -> tuple[str, ...]:
-        """All of them, in the order of their tags."""
+        """All languages, in the order of their tags."""
         return tuple(dict.fromkeys(source for source, _ in self.directions))
 
 
@@ -58,8 +58,8 @@ def embedded(count: int) -> Text:
     """The embedded corpus with English on one side of every sentence.
 
     Args:
-        count: languages, at least 2. Those beyond the corpus' own are made up: copies of its
-            languages under names of their own, so that a model has a tag for each.
+        count: number of languages, at least 2. Beyond the corpus' languages, they are copies of
+            these under other names, so that a model has a tag for each.
     """
     spoken = dict(zip(_names(count), cycle(LANGUAGES), strict=False))
     center, *others = spoken
@@ -83,7 +83,7 @@ def own(folder: Path) -> Text:
     """Training text of a text folder, or the pieces of a data folder.
 
     Raises:
-        UserError: it is neither.
+        UserError: the folder is neither.
     """
     try:
         corpus = read_text_folder(folder / "pieces" if (folder / MARK).is_file() else folder)
@@ -110,9 +110,9 @@ def own(folder: Path) -> Text:
 
 
 def of_length(sentences: Iterator[Sentence], length: int) -> Iterator[Sentence]:
-    """Sentences whose two sides have about `length` positions, from 5/6 to 7/6 of it.
+    """Sentences whose sides have about `length` positions, from 5/6 to 7/6 of it.
 
-    Shorter ones are joined with the next of their direction; what becomes too long is left out.
+    Shorter sentences are joined with the next of their direction; too long results are dropped.
     """
     begun: dict[Sequence[str], Sentence] = {}
     for sentence in sentences:

@@ -1,4 +1,4 @@
-"""Model FLOPs utilisation: what a system computes of what its GPU could."""
+"""Model FLOPs utilisation: a system's FLOPs per second relative to its GPU's peak."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from speed.rows import Row
 def rows(
     measurement: Measurement, batches: tuple[Batch, ...], facts: Mapping[str, Any]
 ) -> Iterator[Row]:
-    """A row for each system of a training on a GPU whose peak is known.
+    """A row for each system trained on a GPU with a known peak.
 
-    Counted are the operations that the model needs, whatever an implementation does: those of
-    `concatenating` are `two-stream`'s.
+    Only operations that the model requires are counted, regardless of the implementation: they are
+    equal for `concatenating` and `two-stream`.
 
     Args:
-        measurement: of the comparison.
-        batches: of its runs.
-        facts: of the machine.
+        measurement: the comparison's measurement.
+        batches: the batches of its runs.
+        facts: facts about the machine.
     """
     comparison, setting = measurement.comparison, measurement.comparison.setting
     peak = hardware.peak(facts["hardware"], facts["precision"])
@@ -45,7 +45,7 @@ def rows(
 
 
 def flops_per_token(system: str, setting: Setting, batches: tuple[Batch, ...]) -> float:
-    """Operations of an update for each target token."""
+    """The operations of an update per target token."""
     from tdo_plugin.analysis.cost import FlopModel
     from tdo_plugin.criterions.instrucl import instrucl_layer
     from tdo_plugin.modules.spec import ModelSpec

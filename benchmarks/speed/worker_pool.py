@@ -10,8 +10,8 @@ from tdo_plugin.launch.environment import cores, settings
 
 SCALES = "scales"
 MOST = 3  # processes at a time, each with its model
-# Freed memory goes back to the system at once, so that what a process has is what it needs. What
-# the C library keeps for later would hide that, and training itself lets it keep much.
+# Return freed memory to the system immediately, so that a process has only the memory it needs.
+# Otherwise the C library keeps freed memory, and in training deliberately keeps a lot.
 GIVE_BACK = {
     "MALLOC_MMAP_THRESHOLD_": "65536",
     "MALLOC_TRIM_THRESHOLD_": "65536",
@@ -20,24 +20,24 @@ GIVE_BACK = {
 
 
 class WorkerPool:
-    """Processes by name, each started when it is asked for, in place of the longest unasked one.
+    """Processes by name, each started when needed, replacing the least recently used one.
 
     Args:
-        folder: a place for their files.
+        folder: a folder for their files.
         device: `cpu` or `cuda`.
     """
 
     def __init__(self, folder: Path, device: str) -> None:
         self._folder, self._gpus = folder, int(device == "cuda")
         self._processes: dict[str, SystemProcess] = {}
-        self._number = 0  # of those started
+        self._number = 0  # number of started processes
 
     def member(self, system: str) -> SystemProcess:
-        """The process that trains and decodes a system, set up as `tdo train` does it."""
+        """The process that trains and decodes a system, with the environment of `tdo train`."""
         return self._process(system, {**os.environ, **settings(self._gpus, cores())})
 
     def scales(self) -> SystemProcess:
-        """The process that weighs memory; the others, which take memory as well, are ended."""
+        """The process that measures memory; ends the others, which also use memory."""
         if SCALES not in self._processes:
             self.end()
         tuned = ("GLIBC_TUNABLES", "MALLOC_")
@@ -51,11 +51,11 @@ class WorkerPool:
                 self._processes.pop(next(iter(self._processes))).end()
             self._number += 1
             process = SystemProcess(environment, self._folder / str(self._number))
-        self._processes[name] = process  # the last one, so that it is ended last
+        self._processes[name] = process  # most recently used
         return process
 
     def end(self) -> None:
-        """End all of them."""
+        """End all processes."""
         for process in self._processes.values():
             process.end()
         self._processes.clear()

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Table 2 of Zhang et al. (2020), OPUS-100: from English by one-to-many models, BLEU over all
+# Table 2 of Zhang et al. (2020), OPUS-100: one-to-many models, from English; mean BLEU over all
 # directions and over four of them, win ratio against the 6-layer model.
 #
 #   scripts/tables/opus100_table2.sh [toy|multi30k|full|smoke] [OPTIONS of tdo reproduce]

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Table 5 of Zhang et al. (2020), OPUS-100: many-to-many models by training size, High, Medium and
-# Low: at full 44, 29 and 21 pairs, as the published figures have it. At toy one pair is of each;
-# Multi30k has one size only.
+# Table 5 of Zhang et al. (2020), OPUS-100: many-to-many models by amount of training data, High,
+# Medium and Low: 44, 29 and 21 pairs at full, as in the published results. At toy each has one pair;
+# in Multi30k all pairs have the same amount.
 #
 #   scripts/tables/opus100_table5.sh [toy|multi30k|full|smoke] [OPTIONS of tdo reproduce]
 source "$(dirname "${BASH_SOURCE[0]}")/../reproduce.sh" opus100 table5 "$@"

@@ -9,14 +9,18 @@ from typing import TYPE_CHECKING
 
 from tdo_plugin.analysis.figure_files import DPI, plain, save
 from tdo_plugin.errors import UserError
-from tdo_plugin.validation_file import read_validations
+from tdo_plugin.validation_file import Validations, read_validations
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 # metric -> its key in the file; accuracy is 100 minus the off-target rate
 METRICS = {"bleu": "bleu", "chrf": "chrf", "accuracy": "off"}
-NAMES = {"bleu": "BLEU", "chrf": "chrF++", "accuracy": "language accuracy %"}
+NAMES = {
+    **{"bleu": "BLEU", "chrf": "chrF++", "accuracy": "language accuracy %"},
+    **{"loss": "loss, bits", "nll_loss": "cross-entropy, bits"},
+}
+MARKED = 60  # points of a line that are marked one by one
 
 Curve = dict[int, dict[str, float]]  # update -> metric -> mean over directions
 
@@ -41,18 +45,21 @@ def read_curve(files: Sequence[Path], group: str) -> Curve:
         ) from None
     except ValueError as error:
         raise UserError(f"`NAME=FILE` must be a validation.jsonl of a training; {error}") from None
-    curve = {
-        update: _means([row.scores() for row in directions.values() if row.group == _stored(group)])
-        for update, directions in rows.items()
-    }
-    if not any(curve.values()):
+    curve = curve_of(rows, group)
+    if not curve:
         names = ", ".join(map(str, files))
         raise UserError(f"`NAME=FILE` must have {group} directions; {names} does not")
+    return curve
+
+
+def curve_of(rows: Validations, group: str) -> Curve:
+    """The means of a group's directions at every validation that has some of them."""
+    stored = group.replace("-", "_")
+    curve = {
+        update: _means([row.scores() for row in directions.values() if row.group == stored])
+        for update, directions in rows.items()
+    }
     return {update: means for update, means in curve.items() if means}
-
-
-def _stored(group: str) -> str:
-    return group.replace("-", "_")
 
 
 def _means(rows: Sequence[Mapping[str, float]]) -> dict[str, float]:
@@ -75,10 +82,20 @@ def draw_curves(
         title: of the figure.
         path: `.svg` or `.png`.
     """
-    save(_figure(curves, metrics, title), path)
+    save(curve_figure(curves, metrics, title), path)
 
 
-def _figure(curves: Mapping[str, Curve], metrics: Sequence[str], title: str) -> Figure:
+def curve_figure(
+    curves: Mapping[str, Curve], metrics: Sequence[str], title: str, from_zero: bool = True
+) -> Figure:
+    """The figure of `draw_curves`.
+
+    Args:
+        curves: by name; one may lack a metric.
+        metrics: a panel each, of `NAMES`.
+        title: stands above.
+        from_zero: whether the vertical axes begin at 0.
+    """
     from matplotlib.figure import Figure
 
     figure = Figure((6.4, 0.8 + 2.4 * len(metrics)), dpi=DPI, layout="constrained")
@@ -87,9 +104,12 @@ def _figure(curves: Mapping[str, Curve], metrics: Sequence[str], title: str) -> 
     for axis, metric in zip(axes, metrics, strict=True):
         for name, curve in curves.items():
             points = [(update, means[metric]) for update, means in curve.items() if metric in means]
-            axis.plot(*zip(*points, strict=True), marker="o", markersize=3, label=name)
+            if points:
+                mark = "o" if len(points) <= MARKED else ""
+                axis.plot(*zip(*points, strict=True), marker=mark, markersize=3, label=name)
         axis.set_ylabel(NAMES[metric])
-        axis.set_ylim(bottom=0)
+        if from_zero:
+            axis.set_ylim(bottom=0)
     axes[-1].set_xlabel("updates")
     axes[0].legend(fontsize=8, frameon=False)
     plain(axes)

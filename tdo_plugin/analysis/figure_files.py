@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import math
 import os
 from collections.abc import Iterable, Sequence
@@ -123,7 +124,14 @@ def save(figure: Figure, path: Path) -> None:
         raise
 
 
-def _write(figure: Figure, path: Path, suffix: str) -> None:
+def as_svg(figure: Figure) -> bytes:
+    """A figure as the bytes of an SVG file."""
+    buffer = io.BytesIO()
+    _write(figure, buffer, ".svg")
+    return buffer.getvalue()
+
+
+def _write(figure: Figure, path: Path | io.BytesIO, suffix: str) -> None:
     from matplotlib import rc_context
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.backends.backend_svg import FigureCanvasSVG

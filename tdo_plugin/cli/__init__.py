@@ -1,7 +1,7 @@
 """The ``tdo`` command. Every sub-command is a module of this package, listed in ``GROUPS``.
 
 A command module has ``HELP``, ``EXAMPLE``, ``add_arguments(parser)`` and ``run(args) -> exit
-code``; it imports heavy things inside ``run``, so that ``tdo --help`` stays fast.
+code``; it imports heavy packages inside ``run``, so that ``tdo --help`` stays fast.
 """
 
 import argparse
@@ -16,41 +16,41 @@ from tdo_plugin.launch.parser import Parser
 from tdo_plugin.runtime.processes import end_with_parent
 from tdo_plugin.runtime.signals import ended_by_signal
 
-# `tdo --help`, line by line: names, and what they are for. It must fit on a screen of 80 x 40.
+# The lines of `tdo --help`: command names and their purpose. It must fit on a screen of 80 x 40.
 GROUPS = {
     "start": {
-        "quickstart": "two small systems from nothing to a table",
-        "doctor": "what is installed, and what to mend",
+        "start, quickstart": "from your own text, or a toy, to a report",
+        "setup, doctor": "install fairseq; what is wrong, its fix",
     },
     "data": {
-        "prepare": "a corpus, ready to be trained on",
+        "prepare": "make a corpus ready for training",
         "inspect": "sizes, lengths, batches of a data folder",
-        "monolingual, backtranslate": "more data, from text of one language",
+        "monolingual, backtranslate": "extra training data from monolingual text",
     },
     "train": {
-        "train, resume": "train a config's system, or go on",
-        "estimate": "the GPU hours that a training takes",
-        "average": "one model of several checkpoints",
-        "extend, convert": "begin with another model",
+        "train, resume": "train a config's system, or resume it",
+        "estimate": "GPU hours of a training run",
+        "average": "average checkpoints into one model",
+        "extend, convert": "start from another model",
     },
     "translate": {
-        "translate": "test sets, files, or what you type",
-        "score-lm": "perplexity of sentence pairs, or text",
+        "translate": "translate test sets, files or typed text",
+        "score-lm": "perplexity of sentence pairs or text",
     },
     "evaluate": {
-        "score": "BLEU, chrF++, COMET, off-target shares",
+        "score": "BLEU, chrF++, COMET, off-target rates",
         "report": "scores as tables and one HTML page",
-        "compare": "whether systems differ, by bootstrap",
-        "curve": "scores over updates, or over a choice",
+        "compare": "significance tests by paired bootstrap",
+        "curve": "scores over updates or a hyperparameter",
     },
     "understand": {
-        "probe": "what states say of positions",
-        "preference": "the language that states resemble",
+        "probe": "position information in hidden states",
+        "preference": "language that hidden states resemble",
         "neurons": "importance, allocation, ablation",
     },
     "reproduce": {
-        "reproduce": "tables and figures, of papers or your own",
-        "bench": "speed and memory against fairseq",
+        "reproduce": "tables and figures of papers or your own",
+        "bench": "speed and memory compared with fairseq",
     },
 }
 ALSO = ("preprocess", "corpus", "describe", "flags", "collect")
@@ -58,8 +58,8 @@ COMMANDS = (
     *(name for lines in GROUPS.values() for names in lines for name in names.split(", ")),
     *ALSO,
 )
-# What older versions called a command. A name that is still one, as `curve`, is old where none of
-# its parts follows.
+# Old name to current name. A name still in use, such as `curve`, counts as old only if none of the
+# words in `NOT_OLD` follows it.
 RENAMED = {
     "analyze neurons": "neurons draw",
     "analyze preference": "preference",
@@ -70,18 +70,18 @@ RENAMED = {
     "erase": "neurons ablate",
     "curve": "curve updates",
 }
-# What there is no more, or not with its arguments, and what does it now.
+# Removed commands, and what replaces them.
 GONE = {
     "generate": "translate DATA --path CHECKPOINT --out OUT --engine fairseq, without CONFIG",
-    "grid": "reproduce FILE TABLE, where a table of FILE has axes (docs/reproduce/experiments.md)",
+    "grid": "reproduce FILE TABLE, where a table of FILE has axes",
 }
-NOT_OLD = {"curve": ("updates", "sweep", "-h", "--help")}
+NOT_OLD = {"curve": ("training", "updates", "sweep", "-h", "--help")}
 
 
 def build_parser(
     names: Iterable[str] = COMMANDS, kind: type[Parser] = Parser
 ) -> argparse.ArgumentParser:
-    """The parser of ``tdo`` with these sub-commands; one alone is ready sooner than all."""
+    """The parser of ``tdo`` with these sub-commands; a single one is faster to build than all."""
     parser = kind(
         prog="tdo",
         usage="tdo [OPTION] COMMAND ...",
@@ -109,27 +109,27 @@ def _listing() -> str:
 
 
 def _renamed(words: list[str]) -> list[str]:
-    """The words with today's name of a command, which is told where it is another."""
+    """The words with the command's current name; warns if the name was an old one."""
     for old, new in RENAMED.items():
         count = len(old.split())
         rest = words[count:]
         if words[:count] == old.split() and not set(rest[:1]) & set(NOT_OLD.get(old, ())):
-            tell(f"tdo {old}: warning: it is called tdo {new} now")
+            tell(f"tdo {old}: warning: this command is now called tdo {new}")
             return [*new.split(), *rest]
     return words
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run ``tdo`` with ``argv`` (default: the process' own arguments).
+    """Run ``tdo`` with ``argv`` (default: the arguments of the process).
 
     Returns:
-        The exit code: the command's own, 2 for a user's mistake or a lack of memory, 130 for an
-        interrupt, 141 where nobody reads the output any more, as with ``| head``. SIGTERM ends it
-        by SystemExit, with 143.
+        The exit code: the command's, 2 for a user error or lack of memory, 130 for an interrupt,
+        141 if the reader of the output has closed its pipe, as with ``| head``. SIGTERM raises
+        SystemExit with 143.
     """
     words = _renamed(list(sys.argv[1:] if argv is None else argv))
     if words and words[0] in GONE:
-        tell(f"tdo: error: `COMMAND` must be {GONE[words[0]]}; it is {words[0]}, which is gone")
+        tell(f"tdo: error: `COMMAND` must be {GONE[words[0]]}; it is {words[0]}, which was removed")
         return 2
     end_with_parent()
     known = words[:1] if words and words[0] in COMMANDS else COMMANDS
@@ -138,7 +138,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         with ended_by_signal(args.prog):
             code = int(args.run(args))
         with named_when_full("standard output"):
-            print(end="", flush=True)  # a reader that is gone shows here at the latest
+            print(end="", flush=True)  # a closed pipe shows here at the latest
         return code
     except BaseException as error:
         if isinstance(error, BrokenPipeError) and reader_is_gone():

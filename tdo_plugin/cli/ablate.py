@@ -1,4 +1,4 @@
-"""`tdo neurons ablate`: a checkpoint with masks, some of whose neurons are always zero."""
+"""`tdo neurons ablate`: write a masked checkpoint with some neurons set to zero."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tdo_plugin.errors import UserError
 from tdo_plugin.launch.parser import seed
 from tdo_plugin.runtime.log_lines import without_log_lines
 
-HELP = "ablate a random share of a masked model's neurons, to see what they were for"
+HELP = "ablate a random share of a masked model's neurons, to measure their effect"
 EXAMPLE = "tdo neurons ablate --path masked.pt --specific 0.5 --pair en-de --output ablated.pt"
 
 PREFIX = "core.neurons."
@@ -21,35 +21,41 @@ KEPT = ("masks", "general", "pairs", "digest")
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     add = parser.add_argument
-    add("--path", type=Path, required=True, metavar="CKPT", help="trained with --tdo-neuron-masks")
+    add(
+        "--path",
+        type=Path,
+        required=True,
+        metavar="CKPT",
+        help="model trained with --tdo-neuron-masks",
+    )
     add(
         "--general",
         type=float,
         default=0.0,
         metavar="SHARE",
-        help="of the general neurons, all modules together (default 0)",
+        help="share of the general neurons to ablate, over all modules together (default 0)",
     )
     add(
         "--specific",
         type=float,
         default=0.0,
         metavar="SHARE",
-        help="of the neurons that --pair uses and that are not general (default 0)",
+        help="share of the specific neurons of --pair to ablate (default 0)",
     )
-    add("--pair", metavar="A-B", help="for --specific")
-    add("--seed", type=seed, default=1, metavar="N", help="of the draw (default 1)")
+    add("--pair", metavar="A-B", help="language pair for --specific")
+    add("--seed", type=seed, default=1, metavar="N", help="random seed (default 1)")
     add("--output", type=Path, required=True, metavar="FILE", help="the checkpoint to write")
-    add("--force", action="store_true", help="replace the output where it is there already")
+    add("--force", action="store_true", help="overwrite the output if it exists")
 
 
 def run(args: argparse.Namespace) -> int:
-    """Ablate and write; says how many."""
+    """Ablate, write the checkpoint, and print how many neurons were ablated."""
     check_output(args.output, args.force)
     for option in ("general", "specific"):
         if not 0 <= getattr(args, option) <= 1:
             raise UserError(f"`--{option}` must be from 0 to 1; it is {getattr(args, option)}")
     if bool(args.specific) != bool(args.pair):
-        raise UserError("`--specific` and `--pair` must come together; one of them is missing")
+        raise UserError("`--specific` and `--pair` must be used together; one of them is missing")
     with without_log_lines():  # reading a checkpoint imports fairseq
         return _run(args)
 
@@ -62,8 +68,8 @@ def _run(args: argparse.Namespace) -> int:
     state = read(args.path, "--path")
     if PREFIX + "masks" not in state["model"]:
         raise UserError(
-            f"`--path` must name a model that was trained with --tdo-neuron-masks; {args.path} was "
-            "not"
+            f"`--path` must name a model trained with --tdo-neuron-masks; {args.path} was trained "
+            "without"
         )
     pair = args.pair and _pair(args.pair, state.get("task_state", {}).get("languages", []))
     stored = {name: state["model"][PREFIX + name] for name in KEPT}
@@ -77,11 +83,11 @@ def _run(args: argparse.Namespace) -> int:
 
 
 def _elsewhere(state: dict[str, Any], args: argparse.Namespace) -> dict[str, Any]:
-    """The checkpoint, whose masks are no longer those of their file."""
+    """The other entries of the checkpoint, which notes that its masks differ from their file."""
     cfg = dict(state["cfg"])
     model = argparse.Namespace(**vars(cfg["model"]))
     model.tdo_neuron_masks = f"{args.output}, of which neurons are ablated"
-    dropped = ("last_optimizer_state",)  # of use to a training alone
+    dropped = ("last_optimizer_state",)  # only needed for training
     return {
         **{key: value for key, value in state.items() if key not in dropped},
         "cfg": {**cfg, "model": model},
@@ -92,5 +98,5 @@ def _pair(text: str, languages: list[str]) -> tuple[int, int]:
     source, _, target = text.partition("-")
     for language in (source, target):
         if language not in languages:
-            raise UserError(f"`--pair` must be of two of {', '.join(languages)}; it is {text}")
+            raise UserError(f"`--pair` must name two of {', '.join(languages)}; it is {text}")
     return languages.index(source), languages.index(target)

@@ -1,4 +1,4 @@
-"""`tdo neurons allocate`: which neurons are every language pair's, and which only some pairs'."""
+"""`tdo neurons allocate`: divide neurons into general ones and those specific to some pairs."""
 
 from __future__ import annotations
 
@@ -20,54 +20,54 @@ if TYPE_CHECKING:
     from tdo_plugin.evaluation.report.table import Table
     from tdo_plugin.neuron_files import Importance
 
-HELP = "divide a model's neurons into general ones and those of single language pairs"
+HELP = "divide a model's neurons into general and language-specific ones"
 EXAMPLE = "tdo neurons allocate importance --general 0.9 --threshold 0.7 --out masks"
 
-NAMED = 4  # in a warning, before the rest is counted
+NAMED = 4  # most names in a warning; the rest is only counted
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     add = parser.add_argument
-    add("file", type=Path, metavar="FILE", help="what `tdo neurons importance` wrote")
+    add("file", type=Path, metavar="FILE", help="output of `tdo neurons importance`")
     add(
         "--general",
         type=float,
         default=0.9,
         metavar="RHO",
-        help="share of each module's neurons that all pairs use (default 0.9)",
+        help="share of each module's neurons that are general, used by all pairs (default 0.9)",
     )
     add(
         "--threshold",
         type=float,
         default=0.7,
         metavar="K",
-        help="other neurons are of the pairs to which they matter at least K times as much as to "
-        "the pair to which they matter most (default 0.7)",
+        help="give each other neuron to the pairs where its importance is at least K times its "
+        "maximum over the pairs (default 0.7)",
     )
     add(
         "--by",
-        # as analysis.neurons.allocation.WAYS; importing it would load torch
+        # same as analysis.neurons.allocation.WAYS, whose import would load torch
         choices=("pair", "source", "target", "separate"),
         default="pair",
-        help="what neurons are given to: language pairs, source languages, target languages, or "
-        "separate: source languages where no target passes a layer, else target languages "
+        help="allocate neurons to language pairs, source languages or target languages; separate: "
+        "to source languages in layers that only the source passes, else to target languages "
         "(default: pair)",
     )
     add(
         "--relative",
         action="store_true",
-        help="compare pairs by importance over its mean over a pair's neurons of the module, so "
-        "that pairs with small losses, whose gradients are small, are not outbid; not in the paper",
+        help="first divide each pair's importance by its mean over the module, so that pairs with "
+        "small losses, and thus small gradients, also get neurons; not in the paper",
     )
-    add("--pairs", metavar="P,P", help="allocate to these pairs alone (default: all of FILE)")
-    add("--out", type=Path, required=True, metavar="MASKS", help="the file of masks to write")
-    add("--force", action="store_true", help="replace MASKS where it is there already")
-    add("--json", type=Path, metavar="FILE", help="write the summary")
+    add("--pairs", metavar="P,P", help="allocate only to these pairs (default: all in FILE)")
+    add("--out", type=Path, required=True, metavar="MASKS", help="the mask file to write")
+    add("--force", action="store_true", help="overwrite MASKS if it exists")
+    add("--json", type=Path, metavar="FILE", help="also write the summary as JSON")
 
 
 def run(args: argparse.Namespace) -> int:
-    """Allocate, write, and say what came out."""
+    """Allocate the neurons, write the masks, and print a summary."""
     from tdo_plugin.analysis.neurons.allocation import allocate, chosen, relative, summarize
     from tdo_plugin.cli.average import check_output, make_folder
     from tdo_plugin.evaluation.report.text_tables import terminal
@@ -116,23 +116,24 @@ def _check(args: argparse.Namespace) -> None:
         if not 0 <= value <= 1:
             raise UserError(f"`--{option}` must be from 0 to 1; it is {value:g}")
     if args.json and (args.json.is_dir() or not args.json.absolute().parent.is_dir()):
-        raise UserError(f"`--json` must be a file in a folder that is there; it is {args.json}")
+        raise UserError(f"`--json` must be a file in an existing folder; it is {args.json}")
     taken = {args.file.resolve(): "FILE"}
     for option, path in (("--out", args.out), ("--json", args.json)):
         if path and (name := taken.setdefault(path.resolve(), option)) != option:
-            raise UserError(f"`{option}` must be another file than {name}; it is {path}")
+            raise UserError(f"`{option}` must be a different file from {name}; it is {path}")
 
 
 def wanted_pairs(text: str, importance: Importance) -> list[str]:
     """The pairs that `--pairs` names.
 
     Raises:
-        UserError: one is not in the file.
+        UserError: a pair is not in the importance file.
     """
     pairs = [pair.strip() for pair in text.split(",")]
     if unknown := [pair for pair in pairs if pair not in importance.pairs]:
         raise UserError(
-            f"`--pairs` must be of {', '.join(importance.pairs)}; it has {unknown[0] or 'nothing'}"
+            f"`--pairs` must be among {', '.join(importance.pairs)}; it has "
+            f"{unknown[0] or 'an empty name'}"
         )
     return pairs
 
@@ -143,7 +144,7 @@ def _totals(summary: Summary) -> list[str]:
         f"{summary.specific:,} specific"
     ]
     if summary.groups is not None:
-        lines.append(f"a specific neuron is shared by {summary.groups:.2f} groups on average")
+        lines.append(f"each specific neuron belongs to {summary.groups:.2f} groups on average")
     return lines
 
 

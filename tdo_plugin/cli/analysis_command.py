@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def analysis_options(parser: argparse.ArgumentParser) -> None:
-    """Declare what all of them have."""
+    """Declare the options that all analysis commands have."""
     parser.add_argument(
         "--out", type=Path, required=True, metavar="DIR", help="folder for figures and numbers"
     )
@@ -25,16 +25,16 @@ def analysis_options(parser: argparse.ArgumentParser) -> None:
 def show_analysis(
     args: argparse.Namespace, analyze: Callable[[argparse.Namespace], Analysis]
 ) -> int:
-    """Analyze; print tables, and write figures and numbers to the folder."""
+    """Run the analysis, print its tables, and write figures and numbers to the folder."""
     from tdo_plugin.analysis.figure_files import check
     from tdo_plugin.cli.analysis_output import show, write
     from tdo_plugin.runtime.lock import alone
 
     out = args.out.resolve()
-    # said before all is computed; the lock is taken when there is something to write
+    # checked before the computation; the lock is taken only when there is something to write
     existing = next(path for path in (out, *out.parents) if path.exists())
     if not (existing.is_dir() and os.access(existing, os.W_OK | os.X_OK)):
-        raise UserError(f"`--out` must be a folder to write to; {args.out} is none")
+        raise UserError(f"`--out` must be a folder to write to; {args.out} is not")
     if not args.no_figures:
         check(args.out / "figure.png", "--out")
     analysis = analyze(args)

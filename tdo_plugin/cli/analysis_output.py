@@ -1,4 +1,4 @@
-"""What an analysis has to show, and how it is printed and written."""
+"""The results of an analysis, and how they are printed and written."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SUFFIXES = (".png", ".svg")
 
 @dataclass(frozen=True)
 class Numbers:
-    """A CSV file: headings, and rows of names and numbers; one that is not a number stays blank."""
+    """A CSV file: column names, and rows of names and numbers; NaN becomes an empty field."""
 
     head: Sequence[str]
     rows: Sequence[Sequence[object]]
@@ -27,13 +27,13 @@ class Numbers:
 
 @dataclass(frozen=True)
 class Analysis:
-    """What was found.
+    """The results of an analysis.
 
     Attributes:
-        tables: to print.
-        remarks: below them.
-        numbers: by name of the file, without its suffix.
-        pictures: what draws each to paths, by name of the files, without their suffixes.
+        tables: tables to print.
+        remarks: lines to print below the tables.
+        numbers: CSV files by name, without suffix.
+        pictures: a function that draws each figure to given paths, by file name without suffix.
     """
 
     tables: Sequence[Table]
@@ -43,7 +43,7 @@ class Analysis:
 
 
 def show(analysis: Analysis) -> None:
-    """Print the tables, and how to read them."""
+    """Print the tables and the remarks below them."""
     width = shutil.get_terminal_size((100, 24)).columns
     for table in analysis.tables:
         print(table.title, "", terminal(table, width, bold=False), "", sep="\n")
@@ -52,7 +52,7 @@ def show(analysis: Analysis) -> None:
 
 
 def write(analysis: Analysis, out: Path, figures: bool) -> Iterator[Path]:
-    """Write all files, each of which appears only complete; yields each path."""
+    """Write all files, each atomically, and yield each path."""
     for name, numbers in analysis.numbers.items():
         path = out / f"{name}.csv"
         write_rows(path, numbers.head, ([*map(_entry, row)] for row in numbers.rows))
@@ -64,12 +64,12 @@ def write(analysis: Analysis, out: Path, figures: bool) -> Iterator[Path]:
 
 
 def cell(value: float, digits: int, signed: bool = False) -> Cell:
-    """A rounded number; a dash where it is none."""
+    """A rounded number, or a dash for NaN."""
     return Cell(ABSENT) if math.isnan(value) else Cell(number(value, digits, signed), value)
 
 
 def matrix(title: str, values: Tensor, names: Sequence[str]) -> Table:
-    """A table of each name with each other one."""
+    """A square table of values between all pairs of names."""
     rows = [
         Row((name,), tuple(cell(value, 2) for value in line))
         for name, line in zip(names, values.tolist(), strict=True)

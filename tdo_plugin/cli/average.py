@@ -1,4 +1,4 @@
-"""`tdo average`: one checkpoint with the mean of several checkpoints' parameters."""
+"""`tdo average`: write a checkpoint with the averaged parameters of several checkpoints."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 from tdo_plugin.errors import UserError
 from tdo_plugin.runtime.log_lines import without_log_lines
 
-HELP = "average the parameters of checkpoints into one that decodes better"
+HELP = "average the parameters of several checkpoints into one, which usually translates better"
 EXAMPLE = "tdo average --inputs my-model --best 5 --output my-model/average.pt"
 
 
@@ -22,28 +22,26 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         required=True,
         metavar="PATH",
-        help="a folder that fairseq-train saved to, or checkpoint files, which are all taken",
+        help="a checkpoint folder (with --best or --last), or checkpoint files to average",
     )
     chosen = parser.add_mutually_exclusive_group()
     chosen.add_argument(
-        "--best", type=int, metavar="N", help="of a folder: the N with the best validation loss"
+        "--best", type=int, metavar="N", help="average the N with the best validation loss"
     )
-    chosen.add_argument(
-        "--last", type=int, metavar="N", help="of a folder: the N with the most updates"
-    )
+    chosen.add_argument("--last", type=int, metavar="N", help="average the N with the most updates")
     add(
         "--from-update",
         type=int,
         default=0,
         metavar="N",
-        help="with --best: leave out checkpoints that have seen fewer updates (default 0)",
+        help="with --best: ignore checkpoints before update N (default 0)",
     )
     add("--output", type=Path, required=True, metavar="FILE", help="the checkpoint to write")
-    add("--force", action="store_true", help="replace the output where it is there already")
+    add("--force", action="store_true", help="overwrite the output if it exists")
 
 
 def run(args: argparse.Namespace) -> int:
-    """Choose, average, write; says which checkpoints were taken."""
+    """Choose the checkpoints, average and write them, and print which were averaged."""
     check_output(args.output, args.force)
     with without_log_lines():  # reading a checkpoint imports fairseq
         return _run(args)
@@ -72,20 +70,20 @@ def _run(args: argparse.Namespace) -> int:
 
 
 def check_output(output: Path, force: bool, option: str = "--output") -> None:
-    """Raise UserError where a file cannot be written, or only over another."""
+    """Raise UserError if `output` is a folder, or exists without `force`."""
     if output.is_dir():
         raise UserError(f"`{option}` must be a file; {output} is a folder")
     if output.exists() and not force:
         raise UserError(
-            f"`{option}` must be new, or `--force` given to replace it; {output} is there already"
+            f"`{option}` must be new, or `--force` given to overwrite it; {output} already exists"
         )
 
 
 def make_folder(output: Path, option: str = "--output") -> None:
-    """Make the folder of a file that is to be written.
+    """Create the parent folder of an output file.
 
     Raises:
-        UserError: it cannot be made.
+        UserError: the folder cannot be created.
     """
     try:
         output.parent.mkdir(parents=True, exist_ok=True)
@@ -106,10 +104,10 @@ def _choose(inputs: Sequence[Path], best: int | None, last: int | None, since: i
         return list(inputs)
     if len(inputs) > 1:
         raise UserError(
-            f"`--inputs` must be one folder or checkpoint files; it has {folders[0]} among others"
+            f"`--inputs` must be one folder or checkpoint files; it mixes {folders[0]} with others"
         )
     if best is not None:
         return best_of(folders[0], best, since=since)
     if last is not None:
         return last_of(folders[0], last)
-    raise UserError(f"`--best` or `--last` must be given with a folder; {folders[0]} is one")
+    raise UserError(f"`--best` or `--last` must be given with a folder; {folders[0]} is a folder")

@@ -1,4 +1,4 @@
-"""`tdo backtranslate`: target text with synthetic sources, to train on beside the pairs."""
+"""`tdo backtranslate`: pair target text with synthetic sources, as extra training data."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ if TYPE_CHECKING:
     from tdo_plugin.evaluation.decoding.decoding_options import DecodingOptions
     from tdo_plugin.evaluation.decoding.textjobs import TextJob
 
-HELP = "translate target text back with a trained model, to train on the pairs that it makes"
+HELP = "back-translate monolingual target text with a trained model, as extra training data"
 EXAMPLE = "tdo backtranslate my-data --path my-model --text de=news.de --into en --out my-pairs"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     add = parser.add_argument
-    add("data", type=Path, metavar="DATA", help="folder that tdo prepare or preprocess made")
+    add("data", type=Path, metavar="DATA", help="data folder (`tdo prepare` or `tdo preprocess`)")
     path_option(parser)
     add_texts(parser)
     add(
@@ -47,33 +47,32 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         required=True,
         type=lambda text: tuple(dict.fromkeys(filter(None, text.split(",")))),
         metavar="SRC[,SRC...]",
-        help="languages of the synthetic sources; each text is translated into each that is not "
+        help="languages of the synthetic sources; each text is translated into all of them except "
         "its own",
     )
-    add("--out", type=Path, required=True, metavar="FOLDER", help="folder to make")
+    add("--out", type=Path, required=True, metavar="FOLDER", help="output folder")
     add(
         "--max-ratio",
         type=float,
         default=3.0,
         metavar="X",
-        help="leave out pairs whose longer side has more than X times the other's pieces "
-        "(default 3)",
+        help="drop pairs if one side has more than X times as many pieces as the other (default 3)",
     )
     add(
         "--part-lines",
         type=int,
         default=5000,
         metavar="N",
-        help="lines that a worker translates at a time; a killed run loses no more of each "
+        help="lines per job of a worker: an interrupted run loses at most N lines per worker "
         "(default 5000)",
     )
-    add("--fresh", action="store_true", help="make the folder anew, whatever it was made of")
+    add("--fresh", action="store_true", help="remake the folder, even from other inputs")
     search_options(parser.add_argument_group("search"))
     machine_options(parser)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Make the folder unless it is there already; 1 where a part could not be translated."""
+    """Make the folder unless it is complete; returns 1 if a part could not be translated."""
     from tdo_plugin.corpora.single_language_text import MonolingualTexts
     from tdo_plugin.data.auxiliary_folder import BACK_TRANSLATED, FurtherFolder
     from tdo_plugin.data.databin import read_data_folder
@@ -95,14 +94,14 @@ def run(args: argparse.Namespace) -> int:
         "max_ratio": args.max_ratio,
         "max_pieces": args.max_pieces,
         "search": settings_of(options),
-        **({"part_lines": args.part_lines} if args.sampling else {}),  # each draws for itself
+        **({"part_lines": args.part_lines} if args.sampling else {}),  # parts have their own draws
     }
     folder = FurtherFolder(args.out.resolve(), BACK_TRANSLATED)
     with alone(folder.root), ended_by_signal(hint=GOES_ON):
         if folder.is_whole(settings, args.fresh):
-            tell(f"{folder.root} is whole already")
+            tell(f"{folder.root} is already complete")
         elif failed := _make(args, folder, texts, pairs, options, settings):
-            tell(f"{failed} parts failed; the same command does them again")
+            tell(f"{failed} parts failed; run the same command again to retry them")
             return 1
     print(folder.root, flush=True)
     return 0
@@ -122,10 +121,10 @@ def _check(args: argparse.Namespace) -> None:
 
 
 def _pairs(args: argparse.Namespace, texts: MonolingualTexts) -> list[tuple[str, str]]:
-    """(source, target) of what is trained on.
+    """(source, target) language pairs of the synthetic training data.
 
     Raises:
-        UserError: languages that the data folder lacks, or a text that is translated into none.
+        UserError: languages that the data folder lacks, or a text without a source language.
     """
     for language in args.into:
         if language not in texts.data.languages:
@@ -150,7 +149,7 @@ def _make(
     options: DecodingOptions,
     settings: dict[str, Any],
 ) -> int:
-    """Clean, translate, filter and binarise; returns how many parts failed."""
+    """Clean, translate, filter and binarise; returns the number of failed parts."""
     from tdo_plugin.corpora.single_language_text import line_of, place
     from tdo_plugin.corpora.synthetic import Translated, make_synthetic
     from tdo_plugin.evaluation.decoding.decoded_checkpoints import describe
@@ -175,7 +174,7 @@ def _make(
     todo = [job for _, parts in jobs.values() for job in parts if not job.is_whole(out)]
     whole = sum(len(parts) for _, parts in jobs.values()) - len(todo)
     if whole:
-        tell(f"{whole} of {whole + len(todo)} parts are whole already")
+        tell(f"{whole} of {whole + len(todo)} parts are already complete")
     work = Work(options, texts.data, out, args.user_dir)
     if failed := run_stages([todo], work, args, unit="parts"):
         return failed
@@ -189,7 +188,7 @@ def _make(
         "checkpoints": [describe(path) for path in options.checkpoints],
         **made_by(shlex.join(["tdo", *sys.argv[1:]])),
     }
-    _forget(decoded, {key for key, _ in jobs.values()})  # not before: they took long
+    _forget(decoded, {key for key, _ in jobs.values()})  # only now, as they are expensive
     folder.finish(settings, {**outcome, "texts": cleaned, **how})
     return 0
 
@@ -199,14 +198,14 @@ def _digest(what: Any) -> str:
 
 
 def _forget(decoded: Path, keys: Collection[str]) -> None:
-    """Remove translations of other text, or of another model or search."""
+    """Remove translations of other text, or by another model or search."""
     for path in decoded.glob("*"):
         if path.name not in keys:
             shutil.rmtree(path)
 
 
 def _check_languages(options: DecodingOptions, pairs: Iterable[tuple[str, str]]) -> None:
-    """Find out here, rather than part by part, what a checkpoint does not know."""
+    """Fail once here, rather than in every part, if a checkpoint lacks a language."""
     from tdo_plugin.evaluation.decoding.loading import check_languages, known_languages
 
     for path in options.checkpoints:

@@ -1,4 +1,4 @@
-"""`tdo bench`: speed and memory against two baselines, on this machine."""
+"""`tdo bench`: compare speed and memory with two baselines on this machine."""
 
 from __future__ import annotations
 
@@ -7,43 +7,49 @@ import sys
 from pathlib import Path
 
 from tdo_plugin.errors import UserError
+from tdo_plugin.installation import FILES
 from tdo_plugin.launch.training_config import PRECISIONS
 from tdo_plugin.runtime.signals import ended_by_signal
 
-HELP = "measure speed and memory against stock fairseq and a plain concatenating model"
+HELP = "compare speed and memory with stock fairseq and a plain concatenating model"
 EXAMPLE = "tdo bench --device cpu --data my-data --json bench.json"
 
-BENCHMARKS = Path(__file__).resolve().parents[2] / "benchmarks"
+BENCHMARKS = FILES / "benchmarks"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     add = parser.add_argument
-    add("--device", choices=("cpu", "cuda"), help="where to compute (default: a GPU if there is)")
+    add("--device", choices=("cpu", "cuda"), help="device (default: a GPU if available)")
     add(
         "--precision",
         choices=PRECISIONS,
-        help="number format on a GPU (default: bf16, or fp16 on a GPU without it)",
+        help="number format on a GPU (default: bf16, or fp16 if the GPU lacks bf16)",
     )
     add(
         "--data",
         type=Path,
         metavar="DIR",
-        help="take the table's sentences from this text folder or data folder, such as Multi30k of "
+        help="take the sentences from this text folder or data folder, such as Multi30k from "
         "`tdo prepare` (default: the embedded corpus)",
     )
-    add("--rounds", type=int, metavar="N", help="turns of each system (default 5, of growth 3)")
+    add(
+        "--rounds",
+        type=int,
+        metavar="N",
+        help="interleaved measurements per system (default 5; with --growth 3)",
+    )
     add(
         "--size",
         choices=("paper", "small"),
         default="paper",
-        help="6 + 6 layers of width 512 (default), or models to try the command with",
+        help="paper: 6 + 6 layers of width 512 (default); small: small models to try the command",
     )
     instead = parser.add_mutually_exclusive_group()
     instead.add_argument(
         "--each",
         action="store_true",
-        help="instead: what each faster way of our own system brings, against itself without it",
+        help="instead: the gain from each optimisation of our system, by switching it off",
     )
     instead.add_argument(
         "--growth",
@@ -54,27 +60,25 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--options",
         default="",
         metavar="'--X ...'",
-        help="more options of fairseq-train, for our own system (--options='--X')",
+        help="more fairseq-train options for our system (--options='--X')",
     )
-    add("--json", type=Path, metavar="FILE", help="write the rows")
-    add("--plot", type=Path, metavar="FILE", help="draw how cost grows: .svg, .png")
+    add("--json", type=Path, metavar="FILE", help="also write the rows as JSON")
+    add("--plot", type=Path, metavar="FILE", help="draw the growth of costs: .svg, .png")
 
 
 def run(args: argparse.Namespace) -> int:
-    """Check the options, then leave it to the benchmark, which stands in the checkout."""
+    """Check the options, then run the benchmark, which is beside the package."""
     from tdo_plugin.analysis.figure_files import check
 
     if args.rounds is not None and args.rounds < 1:
         raise UserError(f"`--rounds` must be at least 1; it is {args.rounds}")
     for option, path in (("--json", args.json), ("--plot", args.plot)):
         if path and (path.is_dir() or not path.absolute().parent.is_dir()):
-            raise UserError(f"`{option}` must be a file in a folder that is there; it is {path}")
+            raise UserError(f"`{option}` must be a file in an existing folder; it is {path}")
     if args.plot:
         if args.each:
             raise UserError("`--plot` must be left out with --each, which has nothing to draw")
         check(args.plot)
-    if not (BENCHMARKS / "speed").is_dir():
-        raise UserError(f"`tdo bench` must be run from a checkout; {BENCHMARKS}/speed is not there")
     sys.path.insert(0, str(BENCHMARKS))
     from speed.command import bench
 

@@ -1,4 +1,4 @@
-"""`tdo collect`: several reports on one page."""
+"""`tdo collect`: combine several reports on one page."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tdo_plugin.names import check_titles
 if TYPE_CHECKING:
     from tdo_plugin.evaluation.report.collection import Collected
 
-HELP = "put several reports on one HTML page"
+HELP = "combine several reports on one HTML page"
 EXAMPLE = 'tdo collect --report "TDO, table 1" my-report tdo:1 --out all.html'
 
 
@@ -28,26 +28,26 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         required=True,
         metavar=("NAME DIR", "PAPER:TABLE"),
-        help="its heading, its folder, with scores.json in it or below, and published rows to set "
-        "beside it, such as tdo:1; may be repeated",
+        help="a report's heading, its folder (with scores.json in it or below), and published "
+        "tables to compare with, such as tdo:1; repeatable",
     )
-    add("--title", default="Translation reports", help="stands above all")
+    add("--title", default="Translation reports", help="title of the page (default: %(default)s)")
     add("--out", type=Path, required=True, metavar="FILE", help="the page to write")
 
 
 def run(args: argparse.Namespace) -> int:
-    """Gather the sheets and pictures, and write the page."""
+    """Collect the score sheets and figures, and write the page."""
     write_page(args.title, args.report, args.out)
     return 0
 
 
 def write_page(title: str, reports: Sequence[Sequence[str]], out: Path) -> None:
-    """Write reports on one page, and print where it is.
+    """Write several reports on one page, and print its path.
 
     Args:
-        title: above all.
-        reports: of each its heading, its folder, and published rows to set beside it.
-        out: the page.
+        title: the page's title.
+        reports: for each report its heading, its folder, and published tables to compare with.
+        out: the HTML file to write.
 
     Raises:
         UserError: a folder without a score sheet, or a page that cannot be written.
@@ -82,7 +82,7 @@ def _collected(words: Sequence[str], base: Path) -> Collected:
         name,
         merge(read_sheet(path) for path in sheets),
         published,
-        # of heat maps the page of the report itself has better ones
+        # the report's own page has better heat maps
         [path for path in sorted(folder.rglob("*.png")) if not path.name.startswith("heatmap-")],
         os.path.relpath(page.resolve(), base) if page.is_file() else None,
     )

@@ -1,4 +1,4 @@
-"""How a command is declared: its module, the help, and the example at the end of it."""
+"""Declaration of a command from its module: options, help, and an example as its epilog."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from typing import Any
 
 
 def declare(commands: Any, name: str, module: ModuleType) -> None:
-    """Add a command to those of a parser.
+    """Add a command to a parser.
 
     Args:
-        commands: what `add_subparsers` returned.
-        name: of the command.
-        module: its `HELP`, `EXAMPLE`, `add_arguments` and `run`; a group of commands has no `run`.
-            Where it has `check`, that raises UserError for arguments that are wrong whatever is in
-            the files that they name.
+        commands: the object that `add_subparsers` returned.
+        name: the command's name.
+        module: has `HELP`, `EXAMPLE`, `add_arguments` and `run`; a group of commands has no `run`.
+            An optional `check` raises UserError for arguments that are wrong regardless of the
+            contents of the files that they name.
     """
     parser = commands.add_parser(name, help=module.HELP, description=module.HELP)
     parser.epilog = example(module.EXAMPLE)
@@ -34,5 +34,5 @@ def declare_parts(parser: argparse.ArgumentParser, parts: Mapping[str, ModuleTyp
 
 
 def example(lines: str) -> str:
-    """The end of a command's help."""
+    """The epilog of a command's help."""
     return "\n  ".join(["example:", *lines.strip().splitlines()])

@@ -1,4 +1,4 @@
-"""`tdo compare`: whether systems differ, by paired bootstrap resampling."""
+"""`tdo compare`: significance tests between systems by paired bootstrap resampling."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from tdo_plugin.evaluation.score_sheet import ScoreSheet
     from tdo_plugin.evaluation.systems import SystemTexts
 
-HELP = "test whether systems differ, by paired bootstrap: differences, intervals and p by group"
+HELP = "test differences between systems by paired bootstrap: intervals and p-values by group"
 EXAMPLE = "tdo compare prefix=prefix-output tdo=my-output --data my-data"
 
-OF_SHEETS = ("help", "systems", "scores")  # what goes with --scores
+OF_SHEETS = ("help", "systems", "scores")  # options allowed with --scores
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -30,14 +30,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "systems",
         nargs="*",
         metavar="SYSTEM",
-        help="two or more, NAME=DIR as for `tdo score`; with --ref [NAME=]FILE of hypotheses; with "
-        "--scores names (default: all). Each is compared with the first, unless --baseline says",
+        help="two or more systems: NAME=DIR as in `tdo score`; with --ref, [NAME=]FILE of "
+        "hypotheses; with --scores, names (default: all). Each is compared with the first, or with "
+        "--baseline",
     )
     parser.add_argument(
         "--scores",
         type=Path,
         metavar="FILE",
-        help="scores.json of `tdo score`, whose comparisons are shown, and nothing is measured",
+        help="scores.json of `tdo score`: show its comparisons instead of scoring again",
     )
     add_reference(parser.add_argument_group("one direction from single files"))
     add_measures(parser)
@@ -45,7 +46,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print a table of differences; 1 where something that was asked for is missing."""
+    """Print a table of differences; returns 1 if a requested score is missing."""
     from tdo_plugin.evaluation.report.notes import tests
     from tdo_plugin.evaluation.report.report_tables import differences
     from tdo_plugin.evaluation.report.text_tables import terminal
@@ -64,10 +65,12 @@ def _measured(args: argparse.Namespace) -> ScoreSheet:
     from tdo_plugin.evaluation.systems import read_systems
 
     if len(args.systems) < 2:
-        raise UserError(f"`SYSTEM` must be given twice or more; it is {len(args.systems)} times")
+        raise UserError(
+            f"`SYSTEM` must be given twice or more; it is given {len(args.systems)} times"
+        )
     check_measures(args)
     if not args.samples:
-        raise UserError("`--samples` must be at least 1 to compare; it is 0")
+        raise UserError("`--samples` must be at least 1 for a comparison; it is 0")
     for option in ("src", "source_lang", "target_lang"):
         if getattr(args, option) and not args.ref:
             raise UserError(f"`--{option.replace('_', '-')}` must come with --ref; it does not")
@@ -90,25 +93,25 @@ def _from_files(args: argparse.Namespace) -> list[SystemTexts]:
         name, mark, file = text.rpartition("=")
         path = Path(file)
         if not path.is_file():
-            raise UserError(f"`SYSTEM` must be [NAME=]FILE with --ref; {path} is no file")
+            raise UserError(f"`SYSTEM` must be [NAME=]FILE with --ref; {path} is not a file")
         system = single_system(path, args.ref, args.src, args.source_lang, args.target_lang)
         systems.append(replace(system, name=name) if mark else system)
     names = [system.name for system in systems]
     check_titles(names, "`SYSTEM`")
     if twice := {name for name in names if names.count(name) > 1}:
-        raise UserError(f"`SYSTEM` must be NAME=FILE where files are called alike; {min(twice)} is")
+        raise UserError(f"`SYSTEM` must be NAME=FILE if names repeat; {min(twice)} does")
     return systems
 
 
 def _of_sheet(args: argparse.Namespace) -> ScoreSheet:
-    """A sheet with the comparisons among these systems alone."""
+    """A score sheet with only the comparisons between these systems."""
     from tdo_plugin.evaluation.sheet_reading import read_sheet
 
     for action in args.declared:
         if action.dest not in OF_SHEETS and getattr(args, action.dest, None) != action.default:
             raise UserError(
-                f"`{action.option_strings[-1]}` must be left out with --scores, by which nothing "
-                "is measured; it is given"
+                f"`{action.option_strings[-1]}` must be left out with --scores, which measures "
+                "nothing; it is given"
             )
     sheet = read_sheet(args.scores)
     names = [system.name for system in sheet.systems]
@@ -124,8 +127,8 @@ def _of_sheet(args: argparse.Namespace) -> ScoreSheet:
     )
     if not comparisons:
         raise UserError(
-            f"`SYSTEM` must be systems that {args.scores} compares, its baseline among them; it "
-            f"has {_pairs(sheet) or 'none'}"
+            f"`SYSTEM` must be systems that {args.scores} compares, including its baseline; it "
+            f"compares {_pairs(sheet) or 'none'}"
         )
     return replace(sheet, comparisons=comparisons)
 

@@ -1,4 +1,4 @@
-"""CONFIG on the command line of commands that take one."""
+"""The CONFIG argument of commands."""
 
 from __future__ import annotations
 
@@ -8,23 +8,23 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from tdo_plugin.experiments.named_configs import NamedConfig
 
-CONFIG = "a file of flags, or FILE/SYSTEM of experiments, such as quickstart/tdo-instrucl"
+CONFIG = "a file of flags, or FILE/SYSTEM of an experiment file, such as quickstart/tdo-instrucl"
 
 
 def scale_option(parser: argparse.ArgumentParser) -> None:
-    """Declare at which scale a system of experiments is."""
+    """Declare the scale of a system of an experiment file."""
     parser.add_argument(
         "--scale",
         metavar="SCALE",
-        help="of a system of experiments (default: full where its file has that, else the first)",
+        help="scale of FILE/SYSTEM (default: full if its file has that scale, else the first)",
     )
 
 
 def config_of(args: argparse.Namespace) -> NamedConfig:
-    """What `args.config` names.
+    """The config that `args.config` names.
 
     Raises:
-        UserError: nothing that can be read; see there.
+        UserError: the config cannot be read; see `named_config`.
     """
     from tdo_plugin.experiments.named_configs import named_config
 

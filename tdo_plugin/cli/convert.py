@@ -1,4 +1,4 @@
-"""`tdo convert`: a pre-trained M2M-100 or NLLB as a model of this package."""
+"""`tdo convert`: convert a pre-trained M2M-100 or NLLB into a model of this package."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from tdo_plugin.pretrained.original import Original
     from tdo_plugin.pretrained.parameter_origins import Layers
 
-HELP = "take a pre-trained M2M-100 or NLLB over into a model of this package"
+HELP = "convert a pre-trained M2M-100 or NLLB into a model of this package"
 EXAMPLE = (
     "tdo convert m2m100_418M --from m2m100 --to tdo_transformer --layers 6 "
     "--languages en,de --out begun"
@@ -40,15 +40,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "original",
         type=Path,
         metavar="CHECKPOINT",
-        help="a checkpoint of fairseq's own, or a folder in Hugging Face's format",
+        help="an original fairseq checkpoint, or a folder in Hugging Face format",
     )
-    add("--from", dest="family", choices=FAMILIES, required=True, help="what it is")
-    add("--to", choices=ARCHES, required=True, help="the architecture that it becomes")
-    add("--out", type=Path, required=True, metavar="DIR", help="folder to make")
+    add("--from", dest="family", choices=FAMILIES, required=True, help="model family of CHECKPOINT")
+    add("--to", choices=ARCHES, required=True, help="architecture to convert to")
+    add("--out", type=Path, required=True, metavar="DIR", help="output folder")
     _add_shape(parser)
     _add_vocabulary(parser)
-    add("--seed", type=seed, default=1, help="of the parameters that are new (default 1)")
-    add("--force", action="store_true", help="replace what an earlier conversion wrote")
+    add("--seed", type=seed, default=1, help="random seed of new parameters (default 1)")
+    add("--force", action="store_true", help="overwrite an earlier conversion")
 
 
 def _add_shape(parser: argparse.ArgumentParser) -> None:
@@ -57,38 +57,38 @@ def _add_shape(parser: argparse.ArgumentParser) -> None:
         "--layers",
         type=_positive,
         metavar="N",
-        help="layers of encoder and decoder each, or half of a decoder-only model's (default: as "
-        "many as there are; of a decoder-only model half of the original's decoder layers)",
+        help="layers of encoder and decoder each; a decoder-only model has 2N (default: as in the "
+        "original; for a decoder-only model half of the original's decoder layers)",
     )
     add(
         "--target-layer",
         type=int,
         metavar="M",
-        help="layers that the source passes alone (default: N)",
+        help="number of source-only layers; the target enters after layer M (default: N)",
     )
     add(
         "--adaptation-dim",
         type=int,
         metavar="I",
-        help="inner size of the adaptation modules, which are new; 0: none (default: as the "
+        help="inner size of the adaptation modules, which are new; 0: none (default: that of the "
         "feed-forward networks)",
     )
     add(
         "--stack",
         metavar="SIDE[:LAYERS]",
-        help="layers that a decoder-only model takes, such as decoder:1-6,12 (default: the "
+        help="original layers for a decoder-only model, such as decoder:1-6,12 (default: the "
         "decoder's first 2N)",
     )
     add(
         "--encoder",
         metavar="SIDE[:LAYERS]",
-        help="layers that an encoder takes (default: encoder, its first N; decoder or decoder:1-6 "
-        "is without their cross-attention)",
+        help="original layers for the encoder (default: the encoder's first N; decoder or "
+        "decoder:1-6 takes decoder layers without their cross-attention)",
     )
     add(
         "--decoder",
         metavar="decoder[:LAYERS]",
-        help="layers that an encoder-decoder's decoder takes (default: the first N)",
+        help="original layers for an encoder-decoder's decoder (default: the decoder's first N)",
     )
 
 
@@ -98,32 +98,36 @@ def _add_vocabulary(parser: argparse.ArgumentParser) -> None:
         "--languages",
         type=_languages,
         metavar="A,B=TAG",
-        help="languages that the checkpoint's task knows; en=eng_Latn calls eng_Latn en "
-        "(default: all, by their own names)",
+        help="languages to keep in the checkpoint; en=eng_Latn renames eng_Latn to en (default: "
+        "all, with the original names)",
     )
-    add("--dict", type=Path, metavar="FILE", help="dictionary of a checkpoint of fairseq's own")
+    add("--dict", type=Path, metavar="FILE", help="dictionary of an original fairseq checkpoint")
     add("--spm", type=Path, metavar="FILE", help="SentencePiece model of such a checkpoint")
     add(
         "--new-languages",
         type=_codes,
         default=(),
         metavar="A,B",
-        help="languages that it is to learn: a tag for each, behind all rows that are there",
+        help="languages to add: each gets a tag at the end of the vocabulary",
     )
-    add("--like", metavar="LANG", help="start their tags as this language's (default: mean of all)")
+    add(
+        "--like",
+        metavar="LANG",
+        help="initialise new tags with this language's tag (default: mean of all tags)",
+    )
     add(
         "--extend-vocabulary",
         type=Path,
         nargs="+",
         default=(),
         metavar="TEXT",
-        help="sentences of the new languages: their pieces are added at the vocabulary's end",
+        help="files with sentences of the new languages, whose pieces are added to the vocabulary",
     )
     add(
         "--new-pieces",
         type=_positive,
         metavar="N",
-        help="size of the SentencePiece model from which the new pieces come (default 8000)",
+        help="size of the SentencePiece model trained on TEXT for new pieces (default 8000)",
     )
 
 
@@ -141,7 +145,7 @@ def _codes(text: str) -> tuple[str, ...]:
 
 
 def _languages(text: str) -> dict[str, str]:
-    """The original's names by those that are wanted."""
+    """The original's language names by the new names."""
     pairs = [code.partition("=") for code in _codes(text)]
     originals = {name: original or name for name, _, original in pairs}
     if len(originals) < len(pairs) or len({*originals.values()}) < len(pairs):
@@ -150,7 +154,7 @@ def _languages(text: str) -> dict[str, str]:
 
 
 def check(args: argparse.Namespace) -> None:
-    """Raise UserError for layers that no original has, or not as many as are wanted."""
+    """Raise UserError for layers that no original has, or whose number is not that of --layers."""
     from tdo_plugin.pretrained.design import Design
     from tdo_plugin.pretrained.original import Sizes
     from tdo_plugin.pretrained.parameter_origins import MOST_LAYERS
@@ -163,8 +167,8 @@ def check(args: argparse.Namespace) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Read, convert, write; says what became of every part."""
-    with without_log_lines(logging.WARNING), ended_by_signal():  # transformers warns of everything
+    """Read, convert and write the model; prints what was kept, dropped and added."""
+    with without_log_lines(logging.WARNING), ended_by_signal():  # transformers logs many warnings
         return _run(args)
 
 
@@ -204,9 +208,9 @@ def _check_out(out: Path, force: bool) -> None:
     if not out.exists() or (out.is_dir() and not any(out.iterdir())):
         return
     if not (out / RECORD).is_file():
-        raise UserError(f"`--out` must be new, or of an earlier conversion; {out} is neither")
+        raise UserError(f"`--out` must be new, or an earlier conversion; {out} is neither")
     if not force:
-        raise UserError(f"`--out` must be new, or `--force` given to replace it; {out} is there")
+        raise UserError(f"`--out` must be new, or `--force` given to overwrite it; {out} exists")
 
 
 def _read(args: argparse.Namespace) -> Original:
@@ -214,14 +218,16 @@ def _read(args: argparse.Namespace) -> Original:
     files = {"--dict": args.dict, "--spm": args.spm}
     if path.is_dir():
         if options := [option for option, value in files.items() if value]:
-            raise UserError(f"`{options[0]}` must be left out: {path} has its own")
+            raise UserError(
+                f"`{options[0]}` must be left out with a folder; {path} is a folder with its own"
+            )
         try:
             from tdo_plugin.pretrained import hugging_face
 
             return hugging_face.read(path, args.family)
         except ModuleNotFoundError as error:
             raise UserError(
-                f"reading {path} needs the package {error.name}: "
+                f"reading {path} requires the package {error.name}: "
                 "pip install 'tdo_plugin[pretrained]'"
             ) from None
     from tdo_plugin.pretrained import fairseq_own
@@ -229,9 +235,7 @@ def _read(args: argparse.Namespace) -> Original:
     if not path.is_file():
         raise UserError(f"`CHECKPOINT` must be a file or folder that exists; {path} is neither")
     if missing := [option for option, value in files.items() if not value]:
-        raise UserError(
-            f"`{missing[0]}` must be given with a checkpoint of fairseq's own; it is not"
-        )
+        raise UserError(f"`{missing[0]}` must be given with a fairseq checkpoint; it is missing")
     return fairseq_own.read(path, args.family, args.dict, args.spm)
 
 
@@ -260,7 +264,7 @@ def _extended(args: argparse.Namespace, original: Original) -> Original:
         return extended(original, extension)
     except ModuleNotFoundError as error:
         raise UserError(
-            f"`--extend-vocabulary` needs the package {error.name}: "
+            f"`--extend-vocabulary` requires the package {error.name}: "
             "pip install 'tdo_plugin[pretrained]'"
         ) from None
 
@@ -274,7 +278,7 @@ def _stacks(args: argparse.Namespace) -> dict[str, Layers]:
 
 
 def _print(facts: dict[str, Any], out: Path) -> None:
-    """What was taken, dropped, and is new; and how training goes on."""
+    """Print which parameters were taken, dropped and added, and how to continue training."""
     original = facts["original"]
     print(
         f"{original['path']}: {original['encoder_layers']} + {original['decoder_layers']} layers, "

@@ -7,45 +7,47 @@ from pathlib import Path
 
 from tdo_plugin.launch.parser import seed
 
-HELP = "write the embedded corpus: one meaning in seven languages, from a grammar"
+HELP = "write the embedded corpus: parallel sentences in seven languages from a grammar"
 EXAMPLE = "tdo corpus --out my-text --languages en,de,fr"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="folder to write")
+    parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="output folder")
     parser.add_argument(
         "--languages", default="en,de,fr,es,ru,tr,ja", metavar="L,L,...",
         help="languages, separated by commas (default: %(default)s)",
     )  # fmt: skip
     parser.add_argument(
         "--center", default="en", metavar="L",
-        help="the language of every training pair (default: %(default)s)",
+        help="language that is in every training pair (default: %(default)s)",
     )  # fmt: skip
     parser.add_argument(
         "--train", default="20000", metavar="N|PAIR=N,...",
-        help="training pairs for each other language, or for each pair such as "
-        "en-de=300,en-fr=200: the first ones of what the largest number gives "
+        help="sentence pairs for training, per non-center language, or per pair as in "
+        "en-de=300,en-fr=200, where smaller pairs are prefixes of the largest one's sentences "
         "(default: %(default)s)",
     )  # fmt: skip
     parser.add_argument(
         "--valid", type=int, default=500, metavar="N",
-        help="validation pairs for each other language (default: %(default)s)",
+        help="sentence pairs for validation, per non-center language (default: %(default)s)",
     )  # fmt: skip
     parser.add_argument(
         "--test", type=int, metavar="N",
-        help="test sentences, the same meanings in all languages (default: 500; with --add 0)",
+        help="test sentences, parallel in all languages (default: 500; with --add 0)",
     )  # fmt: skip
-    parser.add_argument("--seed", type=seed, default=1, metavar="N", help="default: %(default)s")
+    parser.add_argument(
+        "--seed", type=seed, default=1, metavar="N", help="random seed (default: %(default)s)"
+    )
     parser.add_argument(
         "--share-center", action="store_true",
-        help="train all pairs on the same meanings (default: no two pairs share one)",
+        help="use the same center sentences in all pairs (default: disjoint sentences)",
     )  # fmt: skip
     there = parser.add_mutually_exclusive_group()
-    there.add_argument("--force", action="store_true", help="replace DIR if it has files")
+    there.add_argument("--force", action="store_true", help="overwrite DIR if it has files")
     there.add_argument(
         "--add", action="store_true",
-        help="add pairs that DIR lacks to what tdo corpus wrote there; --test must be that of DIR, "
+        help="add missing pairs to an existing embedded corpus in DIR; --test must be that of DIR, "
         "or 0",
     )  # fmt: skip
 

@@ -1,16 +1,17 @@
-"""`tdo curve`: scores over the updates of trainings, or over a choice such as a threshold."""
+"""`tdo curve`: a training's page, scores over updates, or over a hyperparameter."""
 
 from __future__ import annotations
 
 import argparse
 
-from tdo_plugin.cli import curve_sweep, curve_updates
+from tdo_plugin.cli import curve_sweep, curve_training, curve_updates
 from tdo_plugin.cli.command import declare_parts
 
-HELP = "show scores over the updates of a training, or over a choice such as a threshold"
+HELP = "show a training, scores over its updates, or scores over a hyperparameter"
 EXAMPLE = curve_updates.EXAMPLE
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare what scores can be shown over."""
-    declare_parts(parser, {"updates": curve_updates, "sweep": curve_sweep})
+    """Declare the three kinds of curve."""
+    parts = {"training": curve_training, "updates": curve_updates, "sweep": curve_sweep}
+    declare_parts(parser, parts)

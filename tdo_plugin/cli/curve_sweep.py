@@ -1,4 +1,4 @@
-"""`tdo curve sweep`: scores over a choice."""
+"""`tdo curve sweep`: scores over a hyperparameter, or by variant."""
 
 from __future__ import annotations
 
@@ -20,47 +20,47 @@ if TYPE_CHECKING:
 
     Draw = Callable[[Sequence[Path]], None]
 
-HELP = "scores of systems over a number such as the threshold, or by variant"
+HELP = "show scores over a hyperparameter such as a threshold, or by variant"
 EXAMPLE = (
     'tdo curve sweep my-report/scores.json --x "TDO, M = 1=1" "TDO, M = 2=2" --x-label M '
     "--out my-curve"
 )
 
-DIGITS = 2  # as the paper's
+DIGITS = 2  # as in the paper
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     add = parser.add_argument
-    add("scores", type=Path, nargs="+", metavar="SCORES", help="scores.json of `tdo score`")
+    add("scores", type=Path, nargs="+", metavar="SCORES", help="scores.json files of `tdo score`")
     add(
         "--x",
         action="extend",
         nargs="+",
         required=True,
         metavar="SYSTEM=[LINE:]VALUE",
-        help="where a system stands: a number makes a curve, a word bars; several systems at one "
-        "value are seeds, and NAME stands for all that are called `NAME, seed N`",
+        help="x value of a system: numbers make a curve, words bars; several systems with the same "
+        "value are seeds, and NAME stands for all systems called `NAME, seed N`",
     )
-    add("--x-label", default="", metavar="TEXT", help="what the values are")
+    add("--x-label", default="", metavar="TEXT", help="label of the x axis")
     add("--baseline", metavar="SYSTEM", help="show differences from this system")
-    add("--ratio", action="store_true", help="differences from --baseline in percent of it")
-    add("--metric", choices=tuple(METRICS), default="bleu", help="default: bleu")
+    add("--ratio", action="store_true", help="show differences as a percentage of --baseline")
+    add("--metric", choices=tuple(METRICS), default="bleu", help="metric to show (default: bleu)")
     add(
         "--group",
         action="extend",
         nargs="+",
         default=[],
         metavar="GROUP",
-        help="groups of directions as `tdo score` names them, such as supervised and zero-shot: a "
-        "line for each (default: the mean over all)",
+        help="one line per group of directions, named as in `tdo score`, such as supervised or "
+        "zero-shot (default: the mean over all directions)",
     )
-    add("--per-direction", action="store_true", help="bars by direction, of numbers too")
+    add("--per-direction", action="store_true", help="bars per direction, also for numeric values")
     analysis_options(parser)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Gather the scores."""
+    """Collect the scores and show them."""
     return show_analysis(args, _analyze)
 
 
@@ -97,7 +97,7 @@ def _analyze(args: argparse.Namespace) -> Analysis:
         title = f"mean over {over}{against}"
         pictures = {"curve": partial(draw_curves, lines, args.x_label, label, title)}
     elif args.group:
-        # apart, as supervised and zero-shot scores may be 90 and 0.2
+        # separate figures, as supervised and zero-shot scores may be 90 and 0.2
         pictures = {
             f"bars-{slug}": partial(
                 draw_bars,
@@ -124,7 +124,7 @@ def _analyze(args: argparse.Namespace) -> Analysis:
 
 
 def _side_by_side(points: Sequence[Point], group: str) -> dict[str, dict[str, Score]]:
-    """Scores by line and value; of a line without one there is none to be seen."""
+    """Scores by line and value; NaN where a line has no score, which leaves a gap."""
     from tdo_plugin.analysis.figure_files import Score
 
     values = dict.fromkeys(point.value for point in points)

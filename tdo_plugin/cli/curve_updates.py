@@ -1,4 +1,4 @@
-"""`tdo curve updates`: scores over updates, as a table and a picture."""
+"""`tdo curve updates`: validation scores over training updates, as a table and a figure."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tdo_plugin.names import check_titles
 if TYPE_CHECKING:
     from tdo_plugin.analysis.curves import Curve
 
-HELP = "show the scores that trainings measured at their validations, over updates"
+HELP = "plot validation scores over updates"
 EXAMPLE = 'tdo curve updates "6 layers=my-model/validation.jsonl" --out curve.svg'
 
 GROUPS = ("zero-shot", "supervised")
@@ -26,28 +26,31 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "trainings",
         nargs="+",
         metavar="NAME=FILE[:FILE]",
-        help="a line's name and the validation.jsonl of its training (--eval-translation writes "
-        "it), or of several that follow on one another",
+        help="a line's name and its training's validation.jsonl (written with --eval-translation), "
+        "or several files of consecutive training runs",
     )
-    add("--group", choices=GROUPS, default=GROUPS[0], help="directions (default: zero-shot)")
+    add(
+        "--group", choices=GROUPS, default=GROUPS[0], help="directions to show (default: zero-shot)"
+    )
     add(
         "--metrics",
         default="bleu,accuracy",
         metavar="M,M",
-        help="of bleu, chrf, accuracy (share in the target language) (default: without chrf)",
+        help="any of bleu, chrf, accuracy (share of outputs in the target language) (default: "
+        "%(default)s)",
     )
-    add("--out", type=Path, metavar="FILE", help="a picture too, .svg or .png (needs matplotlib)")
+    add("--out", type=Path, metavar="FILE", help="also draw a figure: .svg, .png (with matplotlib)")
     add("--no-figures", action="store_true", help="numbers only, no matplotlib")
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print the means of every validation, and draw them."""
+    """Print the mean scores at every validation, and draw them."""
     from tdo_plugin.analysis.curves import METRICS, NAMES, draw_curves, read_curve
     from tdo_plugin.analysis.figure_files import check
 
     metrics = args.metrics.split(",")
     if unknown := [name for name in metrics if name not in METRICS]:
-        raise UserError(f"`--metrics` must be of {', '.join(METRICS)}; it has {unknown[0]}")
+        raise UserError(f"`--metrics` must be among {', '.join(METRICS)}; it has {unknown[0]}")
     out = None if args.no_figures else args.out
     if out:
         check(out, "--out")
@@ -71,7 +74,7 @@ def _named(trainings: Sequence[str]) -> dict[str, list[Path]]:
         if not (name and mark and files):
             raise UserError(f"`NAME=FILE` must name a line and its file; it is {text}")
         if name in by_name:
-            raise UserError(f"`NAME=FILE` must name each line once; {name} is there twice")
+            raise UserError(f"`NAME=FILE` must name each line once; {name} occurs twice")
         check_titles([name], "`NAME=FILE`")
         by_name[name] = [Path(path) for path in files.split(":")]
     return by_name

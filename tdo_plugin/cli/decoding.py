@@ -1,4 +1,4 @@
-"""What the commands that decode share: options of the search and the machine, and a run."""
+"""Shared parts of the decoding commands: search and machine options, and running jobs."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ if TYPE_CHECKING:
     from tdo_plugin.evaluation.decoding.worker import AnyWork
     from tdo_plugin.evaluation.protocols import Protocol
 
-# the size of a batch changes nothing but rounding
+# do not affect hypotheses: batch size changes only rounding, and checkpoints are hashed apart
 FREE = ("checkpoints", "max_tokens", "batch_size")
-# where it is off, it is not named, as before there was the option
+# omitted from the settings if off, as in settings written before the option existed
 NEWER = ("free_tag",)
 
 
 def path_option(parser: argparse.ArgumentParser) -> None:
-    """Declare the option that names the model."""
+    """Declare `--path`, the model."""
     parser.add_argument(
         "--path",
         required=True,
         metavar="CKPT[:CKPT...]",
-        help="the model, several for an ensemble; of a folder its average (see --average)",
+        help="the model: a checkpoint, several for an ensemble, or a folder (see --average)",
     )
 
 
@@ -43,36 +43,61 @@ def search_options(group: Any) -> None:
     add(
         "--average",
         metavar="RULE",
-        help="what of a folder in --path is averaged: best-N or last-N (default best-1)",
+        help="which checkpoints of a folder in --path to average: best-N or last-N (default "
+        "best-1)",
     )
     add("--beam", type=int, metavar="N", help="beam size (default 4)")
-    add("--lenpen", type=float, metavar="X", help="exponent of the length penalty (default 1)")
+    add("--lenpen", type=float, metavar="X", help="length penalty exponent (default 1)")
     add(
         "--lenpen-form",
         choices=PENALTY_FORMS,
-        help="divide scores by length**X, or by ((5 + length) / 6)**X (default length)",
+        help="divide scores by length**X (length, the default) or by ((5 + length) / 6)**X",
     )
     add(
         "--max-len-a",
         type=float,
         metavar="A",
-        help="at most A * source length + B tokens (default 0)",
+        help="outputs have at most A * source length + B tokens (default 0)",
     )
     add("--max-len-b", type=int, metavar="B", help="see --max-len-a (default 200)")
-    add("--min-len", type=int, default=1, metavar="N", help="at least N tokens (default 1)")
-    add("--unkpen", type=float, default=0.0, metavar="X", help="taken off unknown words' scores")
-    add("--no-repeat-ngram-size", type=int, default=0, metavar="N", help="n-grams that occur once")
-    add("--temperature", type=float, default=1.0, metavar="X", help="divides logits (default 1)")
-    add("--sampling", action="store_true", help="draw tokens instead of searching")
-    add("--sampling-topk", type=int, default=-1, metavar="N", help="draw from the N likeliest")
+    add("--min-len", type=int, default=1, metavar="N", help="minimum output tokens (default 1)")
+    add(
+        "--unkpen",
+        type=float,
+        default=0.0,
+        metavar="X",
+        help="penalty subtracted from the score of unknown words (default 0)",
+    )
+    add(
+        "--no-repeat-ngram-size",
+        type=int,
+        default=0,
+        metavar="N",
+        help="never repeat an n-gram of N tokens in an output (default 0: off)",
+    )
+    add(
+        "--temperature",
+        type=float,
+        default=1.0,
+        metavar="X",
+        help="divide logits by X before the softmax (default 1)",
+    )
+    add("--sampling", action="store_true", help="sample tokens instead of beam search")
+    add(
+        "--sampling-topk",
+        type=int,
+        default=-1,
+        metavar="N",
+        help="with --sampling: sample from the N most likely tokens (default: all)",
+    )
     add(
         "--free-tag",
         action="store_true",
-        help="a target tag that is forced has log-probability 0, as in Hugging Face's generate",
+        help="score a forced target tag with log-probability 0, as Hugging Face's generate does",
     )
-    add("--seed", type=seed, default=1, metavar="N", help="of the draws (default 1)")
-    add("--max-tokens", type=int, metavar="N", help="tokens of a batch (default 4000)")
-    add("--batch-size", type=int, metavar="N", help="sentences of a batch")
+    add("--seed", type=seed, default=1, metavar="N", help="random seed of sampling (default 1)")
+    add("--max-tokens", type=int, metavar="N", help="tokens per batch (default 4000)")
+    add("--batch-size", type=int, metavar="N", help="sentences per batch (default: no limit)")
     add(
         "--precision",
         choices=("fp32", "fp16", "bf16"),
@@ -82,31 +107,31 @@ def search_options(group: Any) -> None:
 
 
 def machine_options(parser: argparse.ArgumentParser) -> None:
-    """Declare where to decode."""
+    """Declare the options of the machine: workers, devices, a further package."""
     machine = parser.add_argument_group("machine")
     machine.add_argument(
         "--workers",
         type=int,
         metavar="N",
-        help="processes (default: one a GPU; on the CPU one a core)",
+        help="processes (default: one per GPU, or one per CPU core without GPUs)",
     )
     machine.add_argument(
         "--user-dir",
         type=Path,
         metavar="DIR",
-        help="import this package too, for models that are not part of this one",
+        help="also import this package, for models defined elsewhere",
     )
     device_options(parser)
 
 
 def check_decoding(args: argparse.Namespace, *paths: str) -> None:
-    """Raise UserError where options of the models, which `paths` name, or the machine are wrong."""
+    """Raise UserError for wrong options of the models named in `paths`, or of the machine."""
     from tdo_plugin.evaluation.decoding.decoded_checkpoints import check_rule
 
     if args.average:
         check_rule(args.average)
         if not any(Path(part).is_dir() for path in paths for part in path.split(":")):
-            raise UserError("`--average` must come with a folder in --path; there is none")
+            raise UserError("`--average` must come with a folder in --path; it has none")
     if args.workers is not None and args.workers < 1:
         raise UserError(f"`--workers` must be at least 1; it is {args.workers}")
 
@@ -114,15 +139,15 @@ def check_decoding(args: argparse.Namespace, *paths: str) -> None:
 def decoding_options(
     args: argparse.Namespace, chosen: Protocol, dry_run: bool = False
 ) -> DecodingOptions:
-    """The record that workers get.
+    """The decoding options for the workers.
 
     Args:
-        args: given options win.
-        chosen: what holds where they are not given.
-        dry_run: whether nothing is to be written, so that averages must be there.
+        args: the command line, which takes precedence over `chosen`.
+        chosen: the protocol that supplies defaults.
+        dry_run: write nothing, so averaged checkpoints must exist.
 
     Raises:
-        UserError: a value that makes no sense, or checkpoints that are not there.
+        UserError: an invalid value, or missing checkpoints.
     """
     from tdo_plugin.evaluation.decoding import decoded_checkpoints
     from tdo_plugin.evaluation.decoding.decoding_options import DecodingOptions
@@ -156,7 +181,7 @@ def decoding_options(
 
 
 def settings_of(options: DecodingOptions) -> dict[str, Any]:
-    """What hypotheses depend on of the options, the checkpoints by their content."""
+    """The options that affect hypotheses, with checkpoints identified by their content."""
     from dataclasses import asdict
 
     from tdo_plugin.runtime.files import sha256
@@ -177,18 +202,18 @@ def run_stages(
     seen: Callable[[Event], object] = lambda event: None,
     decode: Callable[..., Iterator[Event]] | None = None,
 ) -> int:
-    """Do jobs on the machine, and show how far they are.
+    """Run jobs on the machine and show their progress.
 
     Args:
-        stages: of jobs; see `pool.decode_all`.
-        work: what the workers need.
-        args: the machine's options.
-        unit: what a job is called.
-        seen: gets each event.
-        decode: does them (default: `pool.decode_all`).
+        stages: lists of jobs, one per stage; see `pool.decode_all`.
+        work: the input shared by all workers.
+        args: has the machine options.
+        unit: what jobs are called in the progress display.
+        seen: called with each event.
+        decode: runs the jobs (default: `pool.decode_all`).
 
     Returns:
-        How many failed.
+        The number of failed jobs.
     """
     from tdo_plugin.evaluation.decoding.pool import decode_all
     from tdo_plugin.evaluation.decoding.progress import ProgressDisplay
@@ -208,7 +233,7 @@ def run_stages(
 
 
 def machine(args: argparse.Namespace, most: int) -> tuple[list[str], dict[str, str]]:
-    """A device for each worker, of whom the CPU has `most`, and the workers' environment."""
+    """One device per worker (at most `most` workers on the CPU), and the workers' environment."""
     from tdo_plugin.launch.environment import cores, settings, threads_each
 
     gpus = gpus_here(args)

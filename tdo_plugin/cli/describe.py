@@ -1,4 +1,4 @@
-"""`tdo describe`: what an architecture is, its parameters by part, and its FLOPs."""
+"""`tdo describe`: an architecture's settings, parameters by part, and FLOPs."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ EXAMPLE = "tdo describe --arch tdo_transformer --vocab-size 8000"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the options; the model's own come from fairseq, once this command is really run."""
+    """Declare the options; model options are added by fairseq only when the command runs."""
     description_options(parser)
     parser.add_argument("--json", action="store_true", help="print one JSON object")
 
 
 def run(args: argparse.Namespace) -> int:
-    """Build the model without memory, count, print."""
+    """Build the model without allocating its parameters, count, and print."""
     description = describe(args)
     print(json.dumps(description, indent=1) if args.json else table(description))
     return 0
 
 
 def table(description: dict[str, Any]) -> str:
-    """The description for reading."""
+    """The description as text."""
     spec, part = description["model"], description["parameters"]
     lines = [description["arch"], *_rows(_architecture(spec))]
     vocabularies = (description["source_vocabulary"], description["target_vocabulary"])
@@ -52,7 +52,7 @@ def table(description: dict[str, Any]) -> str:
         "frozen": description["frozen_parameters"],
     }
     entries = " and ".join(f"{size:,}" for size in dict.fromkeys(vocabularies))
-    lines += ["", f"parameters, vocabulary {entries}, tied ones counted once"]
+    lines += ["", f"parameters, vocabulary {entries}, tied parameters counted once"]
     always = ("total", "trainable", "frozen")
     lines += _rows({name: f"{n:>13,}" for name, n in sizes.items() if n or name in always})
     flops = description["flops"]
@@ -71,7 +71,7 @@ def _architecture(spec: dict[str, Any]) -> dict[str, str]:
     if spec["topology"] == "encoder-decoder":
         layers = f"{spec['encoder_layers']} of the encoder, {spec['decoder_layers']} of the decoder"
     elif spec["target_layer"] == 0:
-        layers = f"{spec['num_layers']}, the target enters at once (M = 0)"
+        layers = f"{spec['num_layers']}, the target enters before the first (M = 0)"
     else:
         layers = f"{spec['num_layers']}, the target enters after {spec['target_layer']} (M)"
     inner = dict.fromkeys((spec["stage1_ffn_dim"], spec["stage2_ffn_dim"]))
@@ -96,10 +96,10 @@ def _architecture(spec: dict[str, Any]) -> dict[str, str]:
 
 
 def _unusual(spec: dict[str, Any]) -> dict[str, str]:
-    """Choices that have a row only where they are not the usual one."""
+    """Settings that get a row only if they differ from the usual value."""
     rows = {
         "decoder attention": (spec["decoder_attention"], "separate"),
-        "start of the layers": (", ".join(spec["init"]), "standard"),
+        "initialisation": (", ".join(spec["init"]), "standard"),
         "residual cut in layer": (str(spec["cut_residual"]), "0"),
         "TPDM in layer": (str(spec["tpdm_layer"]), "0"),
         "gate of TPDM": (spec["tpdm_gate"], "none"),

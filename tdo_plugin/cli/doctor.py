@@ -6,20 +6,18 @@ import re
 import shutil
 import subprocess
 import sys
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, replace
 from importlib import import_module, metadata
-from pathlib import Path
 
 from tdo_compat import registry
+from tdo_plugin import __version__, installation
+from tdo_plugin.installation import COMET, FAIRSEQ
 from tdo_plugin.runtime.log_lines import without_log_lines
 
 HELP = "say what is installed, what is wrong, and the exact line that fixes it"
 EXAMPLE = "tdo doctor"
 
-FAIRSEQ_VERSION = "0.12.2"
-FAIRSEQ_LINE = f"pip install --no-deps fairseq=={FAIRSEQ_VERSION}"
-FAIRSEQ_AGAIN = FAIRSEQ_LINE.replace("install", "install --force-reinstall --no-cache-dir")
-COMET = "unbabel-comet==2.2.7"
 # what the list of the extra `eval` does not name: COMET, which comes without its pins, and what
 # SacreBLEU's extras bring for Japanese and Korean
 BESIDE_EVAL = (COMET, "mecab-python3", "mecab-ko")
@@ -28,7 +26,7 @@ EXTENSIONS = ("fairseq.data.data_utils_fast", "fairseq.data.token_block_utils_fa
 
 @dataclass
 class Check:
-    """One finding. ``status`` is ``ok``, ``warn`` (works, but) or ``wrong``; ``fix`` a line."""
+    """One finding. ``status``: ``ok``, ``warn`` (usable) or ``wrong``; ``fix``: a command line."""
 
     name: str
     status: str
@@ -42,30 +40,51 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def check_python(version: tuple[int, int] = sys.version_info[:2]) -> Check:
-    """Whether this Python is one that the project runs on."""
+    """Whether this Python version is supported."""
     detail = f"{sys.version.split()[0]} ({sys.executable})"
     if (3, 10) <= version <= (3, 13):
         return Check("python", "ok", detail)
-    return Check("python", "wrong", detail, "use a Python from 3.10 to 3.13")
+    return Check("python", "wrong", f"{detail}; it must be one from 3.10 to 3.13")
+
+
+def check_plugin() -> Check:
+    """How this package is installed, and where the files are that it carries."""
+    place = f"{installation.kind()}, files in {installation.FILES}"
+    again = installation.install_again()
+    try:
+        version = metadata.version("tdo_plugin")
+    except metadata.PackageNotFoundError:
+        return Check("tdo_plugin", "wrong", f"is not installed ({place})", again)
+    if version == __version__:
+        return Check("tdo_plugin", "ok", f"{version} ({place})")
+    detail = f"{__version__}, installed as {version}, whose requirements may differ ({place})"
+    return Check("tdo_plugin", "warn", detail, again)
 
 
 def check_requirements() -> list[Check]:
-    """One check for each package that ``pyproject.toml`` asks for, extras left out."""
+    """One check for each package that ``pyproject.toml`` requires, without extras."""
+    return [check_requirement(line) for line in _requirements() if _applies(line)]
+
+
+def requirements_of(extra: str) -> list[str]:
+    """What an extra of this package requires."""
+    pattern = re.compile(rf"extra == .{extra}\b")
+    return [line.split(";")[0].strip() for line in _requirements() if pattern.search(line)]
+
+
+def _requirements() -> list[str]:
     try:
-        lines = metadata.requires("tdo_plugin") or []
+        return metadata.requires("tdo_plugin") or []
     except metadata.PackageNotFoundError:
-        root = Path(__file__).resolve().parents[2]
-        return [Check("tdo_plugin", "wrong", "is not installed", f"pip install -e {root}")]
-    plugin = Check("tdo_plugin", "ok", metadata.version("tdo_plugin"))
-    return [plugin, *(check_requirement(line) for line in lines if _applies(line))]
+        return []
 
 
 def _applies(line: str) -> bool:
-    """Whether a requirement is one of this Python, and not of an extra."""
+    """Whether a requirement applies to this Python and does not belong to an extra."""
     try:
         from packaging.requirements import Requirement
     except ImportError:
-        return "extra ==" not in line  # what is missing is said instead
+        return "extra ==" not in line  # `check_requirement` reports that packaging is missing
     marker = Requirement(line).marker
     return marker is None or marker.evaluate({"extra": ""})
 
@@ -75,9 +94,10 @@ def check_requirement(line: str) -> Check:
     try:
         from packaging.requirements import Requirement
     except ImportError:
-        return Check("packaging", "wrong", "is not installed", "pip install packaging")
+        fix = installation.line("pip", "install", "packaging")
+        return Check("packaging", "wrong", "is not installed", fix)
     requirement = Requirement(line)
-    fix = f'pip install "{requirement.name}{requirement.specifier}"'
+    fix = installation.line("pip", "install", f"{requirement.name}{requirement.specifier}")
     try:
         version = metadata.version(requirement.name)
     except metadata.PackageNotFoundError:
@@ -89,23 +109,17 @@ def check_requirement(line: str) -> Check:
 
 
 def check_evaluation() -> Check:
-    """Whether the packages are there that BERTScore, COMET and the language detectors need.
+    """Whether the packages for BERTScore, COMET and the language detectors are installed.
 
-    Training, decoding, BLEU, chrF++ and TER do without them, so it is never `wrong`.
+    Training, decoding, BLEU, chrF++ and TER work without them, so the status is never `wrong`.
     """
-    try:
-        lines = metadata.requires("tdo_plugin") or []
-    except metadata.PackageNotFoundError:
-        lines = []
-    requirements = [line.split(";")[0] for line in lines if re.search(r"extra == .eval\b", line)]
-    checks = [check_requirement(line) for line in (*requirements, *BESIDE_EVAL)]
+    checks = [check_requirement(line) for line in (*requirements_of("eval"), *BESIDE_EVAL)]
     faults = [f"{check.name} {check.detail}" for check in checks if check.status != "ok"]
     if not faults:
-        return Check("evaluation", "ok", f"whole: {len(checks)} packages, {COMET}")
+        return Check("evaluation", "ok", f"complete: {len(checks)} packages, {COMET}")
     more = f" (and {len(faults) - 1} more)" if len(faults) > 1 else ""
-    root = Path(__file__).resolve().parents[2]
-    fix = f'pip install -e "{root}[eval]" && pip install --no-deps {COMET}'
-    return Check("evaluation", "warn", f"not whole: {faults[0]}{more}", fix)
+    fix = installation.line("tdo", "setup", "--eval")
+    return Check("evaluation", "warn", f"incomplete: {faults[0]}{more}", fix)
 
 
 def check_device() -> Check:
@@ -113,7 +127,8 @@ def check_device() -> Check:
     try:
         import torch
     except ImportError as error:
-        return Check("device", "wrong", f"torch cannot be imported: {error}", "pip install torch")
+        fix = installation.line("pip", "install", "torch")
+        return Check("device", "wrong", f"torch cannot be imported: {error}", fix)
     if not torch.cuda.is_available():
         kernels = "fused attention: flash, without attention dropout; bf16: yes; fp16: slow"
         return Check("device", "ok", f"CPU, {torch.get_num_threads()} threads; {kernels}")
@@ -135,28 +150,38 @@ def check_patches() -> Check:
     fresh = subprocess.run([sys.executable, "-c", code], cwd="/", check=False)
     if fresh.returncode == 0:
         return Check("patches at start-up", "ok", "tdo_compat.pth is active")
-    root = Path(__file__).resolve().parents[2]
     detail = "tdo_compat.pth is not in site-packages (a folder on PYTHONPATH runs no .pth)"
-    return Check("patches at start-up", "wrong", detail, f"pip install -e {root}")
+    return Check("patches at start-up", "wrong", detail, installation.install_again())
 
 
 def check_compiler() -> Check:
-    """A C++ compiler, which fairseq's own set-up needs."""
+    """Whether a C++ compiler is installed, which building fairseq requires."""
     compiler = next(filter(None, map(shutil.which, ("c++", "g++", "clang++"))), None)
     if compiler:
         return Check("C++ compiler", "ok", compiler)
-    return Check("C++ compiler", "warn", "not found", "apt-get install g++ (or another compiler)")
+    detail = "not found; fairseq is compiled with one (the line is for Debian and Ubuntu)"
+    return Check("C++ compiler", "warn", detail, "apt-get install g++")
+
+
+def is_pinned(requirement: str) -> bool:
+    """Whether a package is installed in the one version that a requirement names."""
+    name, _, version = requirement.partition("==")
+    try:
+        return metadata.version(name) == version
+    except metadata.PackageNotFoundError:
+        return False
 
 
 def check_fairseq() -> list[Check]:
-    """Whether fairseq 0.12.2 is there, can be imported, and has its compiled modules."""
+    """Whether fairseq 0.12.2 is installed, can be imported, and has its compiled modules."""
+    fix = installation.line("tdo", "setup")
     try:
         version = metadata.version("fairseq")
     except metadata.PackageNotFoundError:
-        return [Check("fairseq", "wrong", "is not installed", FAIRSEQ_LINE)]
-    if version != FAIRSEQ_VERSION:
-        detail = f"{version} is installed, it must be {FAIRSEQ_VERSION}"
-        return [Check("fairseq", "wrong", detail, FAIRSEQ_LINE)]
+        return [Check("fairseq", "wrong", "is not installed", fix)]
+    if not is_pinned(FAIRSEQ):
+        detail = f"{version} is installed, it must be {FAIRSEQ}"
+        return [Check("fairseq", "wrong", detail, fix)]
     named = {module for patch in registry.PATCHES for module in patch.modules}
     try:
         with without_log_lines():
@@ -164,25 +189,46 @@ def check_fairseq() -> list[Check]:
                 import_module(module)
     except Exception as error:
         detail = f"{version} cannot be imported: {type(error).__name__}: {error}"
-        return [Check("fairseq", "wrong", detail, FAIRSEQ_AGAIN)]
+        # a package that fairseq imports has a finding of its own
+        foreign = isinstance(error, ModuleNotFoundError) and not str(error.name).startswith(
+            "fairseq"
+        )
+        return [Check("fairseq", "wrong", detail, "" if foreign else fix)]
     checks = [Check("fairseq", "ok", version)]
     for name in EXTENSIONS:
         try:
             import_module(name)
             checks.append(Check(name, "ok", "compiled"))
         except ImportError as error:
-            checks.append(Check(name, "wrong", str(error), FAIRSEQ_AGAIN))
+            checks.append(Check(name, "wrong", str(error), fix))
     return checks
 
 
 def examine() -> list[Check]:
     """All checks, in the order in which they should be fixed."""
-    checks = [check_python(), *check_fairseq(), *check_requirements()]
-    return [*checks, check_evaluation(), check_device(), check_patches(), check_compiler()]
+    fairseq = check_fairseq()
+    compiler = [check_compiler()] if any(check.fix for check in fairseq) else []
+    checks = [check_python(), check_plugin(), *check_requirements(), *compiler, *fairseq]
+    checks += [check_evaluation(), check_device(), check_patches()]
+    return [*_in_an_image(checks)] if installation.kind() == installation.DOCKER else checks
+
+
+def _in_an_image(checks: list[Check]) -> Iterator[Check]:
+    """The same findings; what is installed in a container goes with it, so the image is built."""
+    for check in checks:
+        build = installation.build_image(evaluation=check.name == "evaluation")
+        yield replace(check, fix=build if check.fix else "")
+
+
+def show(check: Check) -> None:
+    """Print a finding."""
+    print(f"{check.status:5}  {check.name:30}  {check.detail}")
+    if check.fix:
+        print(f"{'':5}  {'':30}  fix it with: {check.fix}")
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print all findings; exit code 0 when nothing is wrong, else 1."""
+    """Print all findings; returns 0 if nothing is wrong, else 1."""
     checks, rows = examine(), registry.overview()
     fine = all(check.status != "wrong" for check in checks)
     if args.json:
@@ -190,9 +236,7 @@ def run(args: argparse.Namespace) -> int:
         print(json.dumps(report, indent=2))
         return 0 if fine else 1
     for check in checks:
-        print(f"{check.status:5}  {check.name:30}  {check.detail}")
-        if check.fix:
-            print(f"{'':5}  {'':30}  fix it with: {check.fix}")
+        show(check)
     print("\npatches of fairseq (what breaks, since when):")
     for patch in rows:
         print(f"{patch['status']:10}  {patch['name']:20}  {patch['breaks']} ({patch['since']})")

@@ -7,7 +7,7 @@ import argparse
 from tdo_plugin.cli import draw_allocation, draw_importance
 from tdo_plugin.cli.command import declare_parts
 
-HELP = "draw what was measured, or how it was divided up (neuron allocation paper)"
+HELP = "draw measured importance or the allocation of neurons (neuron allocation paper)"
 EXAMPLE = draw_importance.EXAMPLE
 
 

@@ -1,4 +1,4 @@
-"""`tdo neurons draw allocation`: figure 3, and how alike the pairs' neurons are."""
+"""`tdo neurons draw allocation`: figure 3, and the similarity of pairs by shared neurons."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from tdo_plugin.evaluation.report.table import Table
     from tdo_plugin.neuron_files import Place
 
-HELP = "where language pairs have neurons of their own, and how many any two have in common"
+HELP = "draw where language pairs have specific neurons, and how many each two pairs share"
 EXAMPLE = "tdo neurons draw allocation masks --out my-figures"
 
 Layers = Mapping[tuple[str, int], "Specific"]
@@ -28,14 +28,12 @@ Modules = Mapping["Place", "Specific"]
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    parser.add_argument(
-        "file", type=Path, metavar="MASKS", help="what `tdo neurons allocate` wrote"
-    )
+    parser.add_argument("file", type=Path, metavar="MASKS", help="output of `tdo neurons allocate`")
     analysis_options(parser)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Read masks; count specific neurons, and compare the pairs."""
+    """Read the masks, count specific neurons, and compare the pairs."""
     return show_analysis(args, _analyze)
 
 
@@ -70,9 +68,9 @@ def _analyze(args: argparse.Namespace) -> Analysis:
         ),
     }
     if len(pairs) == 1:
-        return Analysis(tables, ["One pair alone is like no other."], numbers, pictures)
+        return Analysis(tables, ["A single pair has no similarity."], numbers, pictures)
     alike = similarity.jaccard(masks)
-    title = "specific neurons of both pairs over those of either"
+    title = "shared specific neurons of two pairs (Jaccard index)"
     tables.append(matrix(title.capitalize(), alike, pairs))
     rows = [(pair, *values) for pair, values in zip(pairs, alike.tolist(), strict=True)]
     numbers["alike"] = Numbers(("pair", *pairs), rows)
@@ -145,7 +143,7 @@ def _modules_numbers(modules: Modules) -> Numbers:
 
 
 def _tree_numbers(tree: Tree, pairs: Sequence[str]) -> Numbers:
-    """A row for each step; a group of an earlier one is called by its number."""
+    """One row per merge step; a group from an earlier step is named by that step's number."""
     from tdo_plugin.cli.analysis_output import Numbers
 
     names = [*pairs, *(f"step {number}" for number in range(1, len(tree.steps) + 1))]

@@ -1,4 +1,4 @@
-"""`tdo neurons draw importance`: the curves of figure 2, and how alike pairs are."""
+"""`tdo neurons draw importance`: the curves of figure 2, and the similarity of pairs."""
 
 from __future__ import annotations
 
@@ -21,32 +21,32 @@ if TYPE_CHECKING:
     from tdo_plugin.evaluation.report.table import Table
     from tdo_plugin.neuron_files import Importance
 
-HELP = "how much each neuron matters to each language pair, and how alike the pairs are in it"
+HELP = "draw each neuron's importance to each language pair, and the similarity of pairs"
 EXAMPLE = "tdo neurons draw importance importance --out my-figures"
 
-MOST = 8  # pairs in a picture, unless more are asked for
+MOST = 8  # pairs in a figure, unless `--pairs` names them
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     add = parser.add_argument
-    add("file", type=Path, metavar="FILE", help="what `tdo neurons importance` wrote")
+    add("file", type=Path, metavar="FILE", help="output of `tdo neurons importance`")
     add(
         "--pairs",
         metavar="P,P",
-        help=f"of these pairs alone (default: all, and the first {MOST} in pictures)",
+        help=f"only these language pairs (default: all; figures show the first {MOST})",
     )
     add(
         "--modules",
         metavar="PATTERN",
-        help="draw modules such as decoder_layers.5.feed_forward.* (default: the inner neurons of "
-        "the feed-forward network of the source's last layer and of the target's)",
+        help="draw matching modules, such as decoder_layers.5.feed_forward.* (default: the inner "
+        "feed-forward neurons of the last source layer and the last target layer)",
     )
     analysis_options(parser)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Read importance; compare the pairs."""
+    """Read the importance, and compare the pairs."""
     return show_analysis(args, _analyze)
 
 
@@ -66,8 +66,8 @@ def _analyze(args: argparse.Namespace) -> Analysis:
     remarks = []
     if len(pairs) < len(importance.pairs):
         remarks.append(
-            f"Pictures show the first {len(pairs)} of {len(importance.pairs)} pairs; "
-            "--pairs names others."
+            f"Figures show the first {len(pairs)} of {len(importance.pairs)} pairs; "
+            "choose others with --pairs."
         )
     numbers, pictures = {}, {}
     for name in modules:
@@ -79,7 +79,7 @@ def _analyze(args: argparse.Namespace) -> Analysis:
         label = f"importance ({importance.method})"
         pictures[name] = partial(draw_importance, theta[: len(pairs)], pairs, name, label)
     if len(importance.pairs) == 1:
-        return Analysis((), [*remarks, "One pair alone is like no other."], numbers, pictures)
+        return Analysis((), [*remarks, "A single pair has no similarity."], numbers, pictures)
     alike = spearman_by_kind(importance)
     numbers["alike"] = _numbers(alike, importance)
     return Analysis(_tables(alike, importance), remarks, numbers, pictures)
@@ -89,14 +89,14 @@ def wanted_modules(importance: Importance, pattern: str | None) -> list[str]:
     """The modules to draw.
 
     Raises:
-        UserError: a pattern that fits none.
+        UserError: no module matches the pattern.
     """
     if pattern is not None:
         names = [name for name in importance.modules if fnmatchcase(name, pattern)]
         if not names:
             raise UserError(
-                f"`--modules` must fit modules such as {next(iter(importance.modules))}; "
-                f"{pattern} fits none"
+                f"`--modules` must match modules such as {next(iter(importance.modules))}; "
+                f"{pattern} matches none"
             )
         return names
     last = {
@@ -156,5 +156,5 @@ def _tables(alike: Mapping[Kind, Tensor], importance: Importance) -> list[Table]
         tuple(columns),
         (Block(tuple(rows)),),
     )
-    title = "Rank correlation of importance, mean over these kinds of module"
+    title = "Rank correlation of importance, mean over the modules above"
     return [kinds, matrix(title, mean, importance.pairs)]

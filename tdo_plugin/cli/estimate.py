@@ -1,4 +1,4 @@
-"""`tdo estimate`: GPU hours of configs' trainings, by FLOPs and an assumed speed."""
+"""`tdo estimate`: GPU hours of training runs from FLOPs and an assumed speed."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections import Counter
 from tdo_plugin.cli.config_argument import CONFIG, scale_option
 from tdo_plugin.costs import training_hours
 
-HELP = "estimate the GPU hours of configs' trainings from their FLOPs"
+HELP = "estimate the GPU hours of training runs from their FLOPs"
 EXAMPLE = "tdo estimate tdo/ted19/tdo-prefix+instrucl --tflops 125"
 
 
@@ -18,14 +18,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "configs",
         nargs="+",
         metavar="CONFIG",
-        help=f"{CONFIG}; one that is there twice is trained twice",
+        help=f"{CONFIG}; a config given twice counts twice",
     )
     scale_option(parser)
     training_hours.assumption_options(parser)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print a line for each config, their sum, and what was assumed."""
+    """Print a line for each config, the total, and the assumptions."""
     from tdo_plugin.experiments.estimates import usual_assumptions
     from tdo_plugin.experiments.named_configs import named_config
 

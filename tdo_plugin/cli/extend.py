@@ -1,4 +1,4 @@
-"""`tdo extend`: a trained model that knows more languages."""
+"""`tdo extend`: add languages to a trained model."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ from tdo_plugin.runtime.log_lines import without_log_lines
 if TYPE_CHECKING:
     from fairseq.data import Dictionary
 
-HELP = "add languages to a trained model, which goes on translating the others"
+HELP = "add languages to a trained model, which keeps its old languages"
 EXAMPLE = "tdo extend my-data --path my-model/average.pt --languages es --output larger.pt"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     add = parser.add_argument
-    add("data", type=Path, metavar="DATA", help="a data folder with the model's dictionary")
+    add("data", type=Path, metavar="DATA", help="data folder with the model's dictionary")
     add("--path", type=Path, required=True, metavar="CKPT", help="the trained model")
-    add("--languages", type=_codes, required=True, metavar="A,B", help="the new ones")
+    add("--languages", type=_codes, required=True, metavar="A,B", help="languages to add")
     add(
         "--like",
         metavar="LANG",
-        help="start with the tag and the language-aware parameters of this language (default: "
-        "with the mean of all)",
+        help="initialise new tags and language-aware parameters with those of this language "
+        "(default: the mean of all languages)",
     )
     add("--output", type=Path, required=True, metavar="FILE", help="the checkpoint to write")
-    add("--force", action="store_true", help="replace the output where it is there already")
+    add("--force", action="store_true", help="overwrite the output if it exists")
 
 
 def _codes(text: str) -> tuple[str, ...]:
@@ -40,7 +40,7 @@ def _codes(text: str) -> tuple[str, ...]:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Load, extend, write; says how training goes on."""
+    """Load, extend and write the model; prints how to continue training."""
     check_output(args.output, args.force)
     with without_log_lines():
         return _run(args)
@@ -59,14 +59,14 @@ def _run(args: argparse.Namespace) -> int:
     overrides: dict[str, Any] = {"data": str(args.data)}
     multilingual = is_multilingual(state)
     if multilingual:
-        # a file of languages would go before their list, and need not be there any more
+        # a language file would override the list, and may no longer exist
         overrides |= {"langs": languages_of(state), "lang_dict": None}
     (old,), cfg, task = checkpoint_utils.load_model_ensemble_and_task(
         [str(args.path)], arg_overrides=overrides
     )
     if not isinstance(old, TdoTransformer) or not multilingual:
         raise UserError(
-            f"`--path` must name a multilingual model of tdo_plugin; {args.path} is of another kind"
+            f"`--path` must name a multilingual model of tdo_plugin; {args.path} is not"
         )
     extension = Extension(task.langs, args.languages, args.like)
     arguments = extension.arguments(cfg.model)
@@ -81,8 +81,8 @@ def _run(args: argparse.Namespace) -> int:
     languages = ",".join(grown.langs)
     print(f"written: {args.output} ({args.output.stat().st_size / 2**20:.1f} MiB)")
     if not arguments.tdo_masked_tags:
-        print("its targets begin with tags, so the new ones take part in the softmax")
-    print(f"it knows {languages}; training goes on with the dictionary of {args.data} and")
+        print("its targets begin with tags, so the softmax includes the new tags")
+    print(f"languages: {languages}; continue training with the dictionary of {args.data} and")
     print(
         f"  --finetune-from-model {args.output} --langs {languages}"
         + (f" --tdo-masked-tags {arguments.tdo_masked_tags}" if arguments.tdo_masked_tags else "")
@@ -91,21 +91,21 @@ def _run(args: argparse.Namespace) -> int:
 
 
 def _check(old: Dictionary, new: Dictionary, languages: Sequence[str]) -> None:
-    """Raise UserError unless the new dictionary is the old one and a tag for each language."""
+    """Raise UserError unless the new dictionary is the old one plus a tag for each language."""
     if len(new) != len(old) + len(languages):
         raise UserError(
-            "`--path` must name a model with one tag for each language; this one would have "
-            f"{len(new) - len(old)} more entries in its dictionary for {len(languages)} languages"
+            "`--path` must name a model with one tag for each language; its dictionary would grow "
+            f"by {len(new) - len(old)} entries for {len(languages)} languages"
         )
     if new.symbols[: len(old)] != old.symbols:
         raise UserError(
-            "`--path` must name a model whose dictionary ends in its tags; behind this one's there "
-            "are other entries (`--lang-tok-style mbart`)"
+            "`--path` must name a model whose dictionary ends with its tags; other entries follow "
+            "them (`--lang-tok-style mbart`)"
         )
 
 
 def _state(state: dict[str, Any], arguments: Namespace, model: Any, task: Any) -> dict[str, Any]:
-    """The checkpoint to write, without what only the old model's training can use."""
+    """The checkpoint to write, without state that only the old model's training can use."""
     cfg = dict(state["cfg"])
     for part in ("model", "task"):
         cfg[part] = Namespace(**{**vars(arguments), "data": cfg["task"].data})

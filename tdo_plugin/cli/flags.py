@@ -1,4 +1,4 @@
-"""`tdo flags`: the fairseq flags that a config comes to."""
+"""`tdo flags`: print the fairseq flags of a config."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import shlex
 
 from tdo_plugin.cli.config_argument import CONFIG, config_of, scale_option
 
-HELP = "print the fairseq flags of a config, one a line"
+HELP = "print the fairseq flags of a config, one per line"
 EXAMPLE = "tdo flags own-data/tdo-instrucl"
 
 
@@ -18,7 +18,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print the resolved flags, behind the lines that are not fairseq's as comments."""
+    """Print the resolved flags, after settings that are not fairseq's as comments."""
     named = config_of(args)
     config = named.config
     print(f"# gpus {config.gpus}")
@@ -26,7 +26,7 @@ def run(args: argparse.Namespace) -> int:
     if config.directions != "*":
         print(f"# directions {config.directions}")
     for option, why in named.needed.items():
-        print(f"# {option} to be given: it {why}")
+        print(f"# {option} must be given: it {why}")
     for flag, values in config.flags.items():
         print(shlex.join([flag, *values]))
     return 0

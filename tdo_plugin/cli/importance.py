@@ -1,4 +1,4 @@
-"""`tdo neurons importance`: how much each neuron matters to each language pair."""
+"""`tdo neurons importance`: measure each neuron's importance to each language pair."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from tdo_plugin.data.databin import DataFolder
     from tdo_plugin.neuron_files import Importance
 
-HELP = "how much each neuron matters to each language pair"
+HELP = "measure each neuron's importance to each language pair"
 EXAMPLE = "tdo neurons importance --path my-model/average.pt --data my-data --out importance"
 METHODS = ("taylor", "absolute")
 INNER = ("after", "before")
@@ -30,65 +30,65 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     add = parser.add_argument
     add("--path", type=Path, required=True, metavar="CKPT", help="checkpoint of the model")
-    add("--data", type=Path, required=True, metavar="DATA", help="folder with its dictionary")
-    add("--out", type=Path, required=True, metavar="FILE", help="of the importance")
+    add("--data", type=Path, required=True, metavar="DATA", help="the model's data folder")
+    add("--out", type=Path, required=True, metavar="FILE", help="importance file to write")
     add(
         "--method",
         choices=METHODS,
         default="taylor",
-        help="mean of |gradient * activation|, or of |activation| (default taylor)",
+        help="taylor: mean of |gradient * activation| (default); absolute: mean of |activation|",
     )
     add(
         "--inner",
         choices=INNER,
         default="after",
-        help="measure the inner neurons of feed-forward networks after their ReLU, or before it as "
-        "the authors' code does; by taylor it is the same (default after)",
+        help="measure inner feed-forward neurons after the ReLU, or before it as the authors' code "
+        "does; taylor gives the same for both (default after)",
     )
     add(
         "--pairs",
         metavar="P",
-        help="language pairs such as de-en,en-* (default: all that are trained)",
+        help="language pairs such as de-en,en-* (default: all training pairs)",
     )
     add(
         "--split",
         choices=("train", "valid", "test"),
         default="train",
-        help="of the data (default train)",
+        help="split of the data (default train)",
     )
     add(
         "--sentences",
         default="10000",
         metavar="N",
-        help="of each pair, drawn at random, or all (default 10000)",
+        help="random sentences per pair, or all (default 10000)",
     )
     add(
         "--longest",
         type=int,
         default=256,
         metavar="N",
-        help="leave sentences of more tokens on either side out (default 256)",
+        help="skip sentences with more than N tokens on either side (default 256)",
     )
-    add("--seed", type=seed, default=1, metavar="N", help="of the draw (default 1)")
+    add("--seed", type=seed, default=1, metavar="N", help="random seed (default 1)")
     add(
         "--label-smoothing",
         type=float,
         metavar="X",
-        help="of the loss (default: the checkpoint's criterion's)",
+        help="label smoothing of the loss (default: as in the checkpoint's training)",
     )
-    add("--max-tokens", type=int, default=4000, metavar="N", help="of a batch (default 4000)")
+    add("--max-tokens", type=int, default=4000, metavar="N", help="tokens per batch (default 4000)")
     add(
         "--precision",
         choices=("fp32", "fp16", "bf16"),
         default="fp32",
         help="number format of the model; sums are always in double precision (default fp32)",
     )
-    add("--fresh", action="store_true", help="begin again, whatever is there")
+    add("--fresh", action="store_true", help="start over, discarding earlier results")
     machine_options(parser)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Measure every pair; write the file; print a table."""
+    """Measure every pair, write the file, and print a table."""
     from tdo_plugin.data.databin import read_data_folder
     from tdo_plugin.runtime.lock import alone
     from tdo_plugin.runtime.signals import GOES_ON, ended_by_signal
@@ -96,12 +96,12 @@ def run(args: argparse.Namespace) -> int:
     sentences = _check(args)
     out = args.out.absolute()
     if out.is_dir() or not out.parent.is_dir():
-        raise UserError(f"`--out` must be a file in a folder that is there; it is {args.out}")
+        raise UserError(f"`--out` must be a file in an existing folder; it is {args.out}")
     data = read_data_folder(args.data.resolve())
     work = _work(args, data, sentences, out.with_name(out.name + ".parts"))
     if out.exists() and not args.fresh:
         importance = _same(out, work)
-        tell("it is done already")
+        tell(f"{args.out} is already complete")
         _show(importance, out)
         return 0
     jobs = [_job(work, pair) for pair in work.settings.pairs]
@@ -114,10 +114,10 @@ def run(args: argparse.Namespace) -> int:
                 _same(part, work)
             todo = [job for job in jobs if not job.is_whole(work.out)]
             if len(todo) < len(jobs):
-                tell(f"{len(jobs) - len(todo)} of {len(jobs)} pairs are whole already")
+                tell(f"{len(jobs) - len(todo)} of {len(jobs)} pairs are already complete")
             failed = run_stages([todo], work, args, unit="pairs")
             if failed:
-                tell(f"error: {failed} of {len(jobs)} pairs failed; the same command goes on")
+                tell(f"error: {failed} of {len(jobs)} pairs failed; run the same command again")
                 return 1
             _join(jobs, work, data).write(out)
             shutil.rmtree(work.out)
@@ -129,10 +129,10 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _check(args: argparse.Namespace) -> int | None:
-    """How many sentences; None: all.
+    """The number of sentences per pair; None: all.
 
     Raises:
-        UserError: options that make no sense.
+        UserError: an invalid option.
     """
     for option in ("longest", "max_tokens", "workers"):
         value = getattr(args, option)
@@ -153,10 +153,10 @@ def _check(args: argparse.Namespace) -> int | None:
 def _work(
     args: argparse.Namespace, data: DataFolder, sentences: int | None, parts: Path
 ) -> ImportanceWork:
-    """What is to be done.
+    """The work to be shared among workers.
 
     Raises:
-        UserError: a checkpoint or pairs that cannot be.
+        UserError: an unusable checkpoint, or unknown pairs.
     """
     from tdo_plugin.checkpoints import read
     from tdo_plugin.cli.importance_jobs import ImportanceWork, Settings
@@ -195,7 +195,7 @@ def _pairs(args: argparse.Namespace, data: DataFolder) -> tuple[str, ...]:
     from tdo_plugin.evaluation.inspected_model import Cut, check_sets
 
     if args.pairs is None:
-        check_sets(data, data.directions, Cut(args.split), " (`--pairs` can name others)")
+        check_sets(data, data.directions, Cut(args.split), " (choose others with `--pairs`)")
         return data.directions
     available = [
         direction
@@ -212,7 +212,7 @@ def _pairs(args: argparse.Namespace, data: DataFolder) -> tuple[str, ...]:
 
 
 def _smoothing_of(state: dict[str, Any]) -> float:
-    """Of the criterion that a checkpoint was trained by; 0 if it has none."""
+    """Label smoothing of the checkpoint's criterion; 0 if there is none."""
     cfg = state.get("cfg") or {}
     stored = cfg.get("criterion") if cfg else state.get("args")
     options = stored if isinstance(stored, Mapping) else vars(stored) if stored else {}
@@ -229,10 +229,10 @@ def _job(work: ImportanceWork, pair: str) -> ImportanceJob:
 
 
 def _same(path: Path, work: ImportanceWork) -> Importance:
-    """A file that this run could have made.
+    """Read an importance file that was made with the same settings as this run.
 
     Raises:
-        UserError: it could not.
+        UserError: the settings differ.
     """
     from tdo_plugin.neuron_files import Importance
 
@@ -251,14 +251,14 @@ def _same(path: Path, work: ImportanceWork) -> Importance:
     differing = [name for name, value in expected.items() if before.get(name) != value]
     if differing:
         raise UserError(
-            f"`--out` must be a new file, or --fresh given; {path} was made with other "
+            f"`--out` must be a new file, or --fresh given; {path} was made with different "
             f"{', '.join(differing)}"
         )
     return importance
 
 
 def _join(jobs: list[ImportanceJob], work: ImportanceWork, data: DataFolder) -> Importance:
-    """All parts in one, in the order of the pairs."""
+    """All parts joined, in the order of the pairs."""
     import torch
 
     from tdo_plugin.neuron_files import Importance
@@ -284,7 +284,7 @@ def _join(jobs: list[ImportanceJob], work: ImportanceWork, data: DataFolder) -> 
 
 
 def _show(importance: Importance, out: Path) -> None:
-    """Print what was measured, and where it is."""
+    """Print a table of the measurements, and the file's path."""
     rows = [("pair", "sentences", "positions", "seconds", "loss per token")]
     for pair, facts in importance.about["of_pairs"].items():
         counts = [f"{facts[name]:,}" for name in ("sentences", "positions")]

@@ -1,4 +1,4 @@
-"""What `tdo neurons importance` does for one language pair, in a worker's process."""
+"""The job of `tdo neurons importance` for one language pair, in a worker process."""
 
 from __future__ import annotations
 
@@ -17,24 +17,23 @@ if TYPE_CHECKING:
     from tdo_plugin.evaluation.inspected_model import EvalModel
 
 DTYPES = {"fp32": "float32", "fp16": "float16", "bf16": "bfloat16"}
-FP16_SCALE = 128.0  # what fairseq begins with
+FP16_SCALE = 128.0  # fairseq's initial loss scale
 
 
 @dataclass(frozen=True)
 class Settings:
-    """What the numbers depend on beside checkpoint, method and data.
+    """The settings that determine the numbers, besides checkpoint and method.
 
     Attributes:
-        inner: `after` or `before` the ReLU: where inner neurons of feed-forward networks are
-            measured.
+        inner: whether inner feed-forward neurons are measured `after` or `before` the ReLU.
         split: `train`, `valid` or `test`.
-        sentences: at most, of each pair; None: all.
-        longest: tokens of either side, at most.
-        seed: of the draw of sentences.
-        label_smoothing: of the loss.
+        sentences: maximum number of sentences per pair; None: all.
+        longest: maximum tokens on either side.
+        seed: seed for drawing sentences.
+        label_smoothing: label smoothing of the loss.
         precision: `fp32`, `fp16` or `bf16`.
-        data: digest of the folder's settings.
-        pairs: all of them.
+        data: digest of the data folder's settings.
+        pairs: all language pairs.
     """
 
     inner: str
@@ -48,23 +47,23 @@ class Settings:
     pairs: tuple[str, ...]
 
     def as_dict(self) -> dict[str, Any]:
-        """As it is when it comes back from a file."""
+        """The settings as they are read back from a file."""
         return {**vars(self), "pairs": list(self.pairs)}
 
 
 @dataclass(frozen=True)
 class ImportanceWork:
-    """What every worker needs to know.
+    """The input shared by all workers.
 
     Attributes:
-        path: of the checkpoint.
+        path: the checkpoint.
         checkpoint: digest of its parameters.
         method: such as `taylor`.
-        settings: see there.
-        max_tokens: of a batch; changes nothing but rounding.
-        data: the folder.
+        settings: see `Settings`.
+        max_tokens: tokens per batch; affects only rounding.
+        data: the data folder.
         out: the folder for parts.
-        user_dir: a package to import.
+        user_dir: a further package to import.
     """
 
     path: Path
@@ -78,11 +77,11 @@ class ImportanceWork:
 
     @property
     def checkpoints(self) -> tuple[Path, ...]:
-        """What is loaded."""
+        """The checkpoints to load."""
         return (self.path,)
 
     def load(self, device: str) -> Measurer:
-        """The model, ready.
+        """Load the model.
 
         Raises:
             UserError: see `EvalModel`.
@@ -104,10 +103,10 @@ class Measurer:
         self._work, self._model = work, model
 
     def write(self, direction: str, path: Path, progress: Callable[[int], None]) -> None:
-        """Measure a pair, and write its part.
+        """Measure a pair and write its part.
 
         Raises:
-            UserError: no sentence is left, or numbers are no longer finite.
+            UserError: no sentence is short enough, or a result is not finite.
         """
         from tdo_plugin.modules.methods.neurons import neuron_outputs
         from tdo_plugin.neuron_files import Importance
@@ -184,7 +183,7 @@ class Measurer:
 
 
 def unlike_sides(model: EvalModel, sample: dict[str, Any]) -> tuple[dict[str, Any], Tensor, int]:
-    """A batch's input and target, of another length than its source; and the padding symbol."""
+    """A batch's input, its target (padded to a length unlike the source's), and the pad index."""
     from tdo_plugin.analysis.neurons.neuron_importance import unlike
 
     pad = model.core.padding_idx
@@ -195,11 +194,11 @@ def unlike_sides(model: EvalModel, sample: dict[str, Any]) -> tuple[dict[str, An
 
 
 def side_of(module: str, target_layer: int) -> str:
-    """`source` where no target passes a module, else `target`.
+    """`source` for a module that only the source passes, else `target`.
 
     Args:
-        module: its name in the stack of layers.
-        target_layer: of a decoder-only stack, after how many layers the target enters.
+        module: the module's name in the stack of layers.
+        target_layer: number of layers before the target enters a decoder-only stack.
     """
     from tdo_plugin.neuron_files import place_of
 
@@ -214,7 +213,7 @@ class ImportanceJob:
 
     Attributes:
         name: the pair, such as `de-en`.
-        sentences: of it.
+        sentences: number of sentences to measure.
     """
 
     name: str
@@ -223,19 +222,19 @@ class ImportanceJob:
 
     @property
     def target(self) -> str:
-        """Its target language."""
+        """The pair's target language."""
         return self.name.split("-")[1]
 
     def is_whole(self, out: Path) -> bool:
-        """Whether its part is there."""
+        """Whether the pair's part exists."""
         return self.part(out).is_file()
 
     def perform(
         self, loaded: Measurer, data: DataFolder, out: Path, progress: Callable[[int], None]
     ) -> None:
-        """Make its part."""
+        """Measure the pair and write its part."""
         loaded.write(self.name, self.part(out), progress)
 
     def part(self, out: Path) -> Path:
-        """Where its part is, of a folder."""
+        """The path of the pair's part in a folder."""
         return out / f"{self.name}.safetensors"

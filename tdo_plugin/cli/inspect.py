@@ -1,4 +1,4 @@
-"""`tdo inspect`: what a data folder holds, and what a model will see of it."""
+"""`tdo inspect`: statistics of a data folder, and batches as a model receives them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from tdo_plugin.data.inventory import BinarisedSet
     from tdo_plugin.evaluation.published.corpus_sizes import CorpusSizes
 
-HELP = "show the sizes, lengths and unknown tokens of a data folder, and batches as the model sees"
+HELP = "show a data folder's sizes, lengths and unknown tokens, and batches as the model sees them"
 EXAMPLE = "tdo inspect my-data"
 
 TAGS = ("--encoder-langtok", "--decoder-langtok", "--langtoks")
@@ -27,7 +27,7 @@ TAGS = ("--encoder-langtok", "--decoder-langtok", "--langtoks")
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument(
-        "data", type=Path, metavar="DATA", help="folder of `tdo prepare` or `tdo preprocess`"
+        "data", type=Path, metavar="DATA", help="data folder (`tdo prepare` or `tdo preprocess`)"
     )
     _options(parser)
     take_rest(parser, "fairseq-train, for --batches")
@@ -39,21 +39,21 @@ def _options(parser: argparse.ArgumentParser) -> None:
         "--batches",
         type=int,
         metavar="N",
-        help="show the first N training batches, with tags, as fairseq-train makes them (default "
+        help="show the first N training batches with tags, as fairseq-train makes them (default "
         "tag: the target language, before the source)",
     )
     add(
         "--config",
         metavar="CONFIG",
-        help="make the batches with this config's flags (see `tdo train`)",
+        help="make batches with this config's flags (see `tdo train`)",
     )
     scale_option(parser)
     add("--plot", type=Path, metavar="FILE", help="draw the sizes of the directions: .svg, .png")
-    add("--json", type=Path, metavar="FILE", help="write all numbers")
+    add("--json", type=Path, metavar="FILE", help="also write all numbers as JSON")
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print, draw and write; every picture and file is named."""
+    """Print the tables, and write the figure and the JSON file if requested."""
     from dataclasses import asdict
 
     from tdo_compat.digests import check_folder
@@ -96,13 +96,13 @@ def _check(args: argparse.Namespace, extra: Sequence[str]) -> None:
     if args.batches is None and (extra or args.config):
         raise UserError(
             f"`--batches` must be given with {' '.join(extra) or '--config'}, which only "
-            "fairseq-train reads"
+            "fairseq-train reads; it is not"
         )
     if args.batches is not None and args.batches < 1:
         raise UserError(f"`--batches` must be at least 1; it is {args.batches}")
     for option, path in (("--plot", args.plot), ("--json", args.json)):
         if path and (path.is_dir() or not path.absolute().parent.is_dir()):
-            raise UserError(f"`{option}` must be a file in a folder that is there; it is {path}")
+            raise UserError(f"`{option}` must be a file in an existing folder; it is {path}")
 
 
 def _words(args: argparse.Namespace, data: DataFolder, extra: Sequence[str]) -> list[str]:
@@ -136,8 +136,8 @@ def _print(data: DataFolder, sets: Sequence[BinarisedSet], counted: CorpusSizes 
     train = reduce(add, by_language(sets, "train").values(), Side())
     print("Training sentences by length in tokens", "", *histogram(train, width), "", sep="\n")
     print(
-        "Sources and targets are in tokens: pieces, without tags and the symbol that ends a "
-        "sentence."
+        "Source and target lengths are in tokens: subword pieces, without language tags and "
+        "end-of-sentence symbols."
         + (f" {counted.source}: the paper's sentence pairs with English." if counted else ""),
         flush=True,
     )
@@ -145,8 +145,8 @@ def _print(data: DataFolder, sets: Sequence[BinarisedSet], counted: CorpusSizes 
 
 def _said_of(files: int) -> str:
     if files:
-        return f"All {files} files are what they were when the folder was made, by their digests."
-    return "prepared.json has no digests of the files; `tdo preprocess --fresh` writes them."
+        return f"All {files} files match the digests from when the folder was made."
+    return "prepared.json has no file digests; `tdo preprocess --fresh` writes them."
 
 
 def _print_batches(words: Sequence[str], count: int) -> None:

@@ -1,4 +1,4 @@
-"""`tdo monolingual`: text of single languages to train on beside the pairs of a data folder."""
+"""`tdo monolingual`: prepare monolingual text as extra training data of a data folder."""
 
 from __future__ import annotations
 
@@ -9,42 +9,42 @@ from pathlib import Path
 from tdo_compat.errors import tell
 from tdo_plugin.errors import UserError
 
-HELP = "segment and binarise text of single languages, to train on target text alone"
+HELP = "segment and binarise monolingual text, for training on target text without sources"
 EXAMPLE = "tdo monolingual my-data --text de=news.de fr=news.fr.gz --out my-text"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     add = parser.add_argument
-    add("data", type=Path, metavar="DATA", help="folder that tdo prepare or preprocess made")
+    add("data", type=Path, metavar="DATA", help="data folder (`tdo prepare` or `tdo preprocess`)")
     add_texts(parser)
-    add("--out", type=Path, required=True, metavar="FOLDER", help="folder to make")
-    add("--workers", type=int, metavar="N", help="processes (default: the cores)")
-    add("--fresh", action="store_true", help="make the folder anew, whatever text it was made of")
+    add("--out", type=Path, required=True, metavar="FOLDER", help="output folder")
+    add("--workers", type=int, metavar="N", help="processes (default: one per CPU core)")
+    add("--fresh", action="store_true", help="remake the folder, even from other text")
 
 
 def add_texts(parser: argparse.ArgumentParser) -> None:
-    """Declare the options of text, which other commands have too."""
+    """Declare the options for monolingual text, which several commands share."""
     parser.add_argument(
         "--text",
         nargs="+",
         action="extend",
         required=True,
         metavar="LANG=FILE",
-        help="text of a language of DATA, one sentence a line, plain or gzip; several files of a "
-        "language are read one after the other",
+        help="text in a language of DATA, one sentence per line, plain or gzip; several files of a "
+        "language are concatenated",
     )
     parser.add_argument(
         "--max-pieces",
         type=int,
         default=1000,
         metavar="N",
-        help="leave out sentences with more pieces (default 1000)",
+        help="skip sentences with more than N subword pieces (default 1000)",
     )
 
 
 def run(args: argparse.Namespace) -> int:
-    """Make the folder unless it is there already, made of the same text."""
+    """Make the folder, unless it was already made from the same text."""
     from tdo_plugin.corpora.monolingual_folder import make_monolingual
     from tdo_plugin.corpora.single_language_text import MonolingualTexts
     from tdo_plugin.data.databin import read_data_folder
@@ -62,7 +62,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def check_counts(args: argparse.Namespace) -> None:
-    """Raise UserError where a number is below one."""
+    """Raise UserError if `--max-pieces` or `--workers` is below 1."""
     for name in ("max_pieces", "workers"):
         value = getattr(args, name)
         if value is not None and value < 1:

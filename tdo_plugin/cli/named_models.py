@@ -1,4 +1,4 @@
-"""Models on the command line, each with a name for tables and pictures."""
+"""Models on the command line, each with a name for tables and figures."""
 
 from __future__ import annotations
 
@@ -11,25 +11,23 @@ UNNAMED = "model"
 
 
 def by_name(texts: Sequence[str], form: str) -> dict[str, str]:
-    """What `--path` says of each model, in order; a single one needs no name.
+    """The files of each model in `--path` by name, in order; a single model needs no name.
 
     Args:
-        texts: `NAME=FILES` of each.
-        form: of the files, for messages.
+        texts: `NAME=FILES` of each model.
+        form: how FILES is called in messages.
 
     Raises:
-        UserError: a name is there twice, or missing beside another model.
+        UserError: a name occurs twice, or is missing although there are several models.
     """
     files_by_name: dict[str, str] = {}
     for text in texts:
         before, mark, after = text.partition("=")
         name, files = (before, after) if mark else (UNNAMED, text)
         if not mark and len(texts) > 1:
-            raise UserError(
-                f"`--path` must be NAME={form} where there are several models; it is {text}"
-            )
+            raise UserError(f"`--path` must be NAME={form} with several models; it is {text}")
         if name in files_by_name:
-            raise UserError(f"`--path` must name each model once; {name} is there twice")
+            raise UserError(f"`--path` must name each model once; {name} occurs twice")
         if not name or not files:
             raise UserError(f"`--path` must be [NAME=]{form}; it is {text}")
         check_titles([name], "`--path`")

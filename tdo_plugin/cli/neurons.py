@@ -1,4 +1,4 @@
-"""`tdo neurons`: what each neuron matters to which language pairs, and models made by that."""
+"""`tdo neurons`: measure, allocate, ablate and draw the neurons of language pairs."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import argparse
 from tdo_plugin.cli import ablate, allocate, draw, importance
 from tdo_plugin.cli.command import declare_parts
 
-HELP = "measure neurons' importance to language pairs, divide them up, ablate and draw them"
+HELP = "measure neurons' importance to language pairs; allocate, ablate and draw neurons"
 EXAMPLE = importance.EXAMPLE
 
 

@@ -27,12 +27,12 @@ if TYPE_CHECKING:
     from tdo_plugin.evaluation.inspected_model import EvalModel
     from tdo_plugin.evaluation.report.table import Cell, Table
 
-HELP = "whether a source's states are more of its own or of the target's language (TDO paper)"
+HELP = "measure whether source states resemble the source or target language (TDO paper)"
 EXAMPLE = "tdo preference --data my-data --path tdo=tdo.pt prefix=prefix.pt --out my-figures"
 
 DIGITS = 3
-MOST_BY_CHANCE = 0.5  # of a similarity, before it is warned of
-MARKS = 2  # tokens of a source beside its pieces: tag and end symbol
+MOST_BY_CHANCE = 0.5  # highest similarity by chance without a warning
+MARKS = 2  # tokens of a source besides its pieces: tag and end symbol
 TITLES = {
     "sentence": "correlation sentence by sentence",
     "svcca": "SVCCA over all sentences",
@@ -48,49 +48,56 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         required=True,
         metavar="[NAME=]CKPT",
-        help="a model's checkpoint; several models must have names",
+        help="a model's checkpoint; several models need names",
     )
-    add("--data", type=Path, required=True, metavar="DATA", help="folder with their dictionary")
+    add("--data", type=Path, required=True, metavar="DATA", help="the models' data folder")
     add(
         "--languages",
         metavar="L,L",
-        help="whose sentences are compared (default: all that have lines in common)",
+        help="languages to compare (default: all with common sentences)",
     )
     add(
         "--pairs",
         default="zero-shot",
         metavar="P",
-        help="zero-shot, supervised, all, or a list such as de-fr,fr-* (default zero-shot)",
+        help="language pairs: zero-shot, supervised, all, or a list such as de-fr,fr-* (default "
+        "zero-shot)",
     )
-    add("--split", choices=("valid", "test"), default="test", help="of the data (default test)")
+    add(
+        "--split",
+        choices=("valid", "test"),
+        default="test",
+        help="split of the data (default test)",
+    )
     add(
         "--form",
         choices=("both", *TITLES),
         default="both",
-        help="similarity of sentences, as in the published code, or of the set (default both)",
+        help="similarity measure: per sentence, as in the published code, or SVCCA over all "
+        "sentences (default both)",
     )
     add(
         "--variance",
         type=float,
         default=0.99,
         metavar="X",
-        help="share of it that SVCCA keeps (default 0.99)",
+        help="share of the variance that SVCCA keeps (default 0.99)",
     )
-    add("--sentences", type=int, metavar="N", help="take the first N (default: all)")
+    add("--sentences", type=int, metavar="N", help="use the first N sentences (default: all)")
     add(
         "--longest",
         type=int,
         default=256,
         metavar="N",
-        help="leave sentences out that have more tokens in one of the languages (default 256)",
+        help="skip sentences with more than N tokens in any of the languages (default 256)",
     )
-    add("--max-tokens", type=int, default=8000, metavar="N", help="of a batch (default 8000)")
+    add("--max-tokens", type=int, default=8000, metavar="N", help="tokens per batch (default 8000)")
     device_options(parser, several=False)
     analysis_options(parser)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Read every model's states, and compare them."""
+    """Extract every model's hidden states, and compare them."""
     return show_analysis(args, _analyze)
 
 
@@ -105,11 +112,11 @@ def _analyze(args: argparse.Namespace) -> Analysis:
 
     _check(args)
     models = {name: Path(path) for name, path in by_name(args.path, "CKPT").items()}
-    for path in models.values():  # before any is computed with
+    for path in models.values():  # fail before computing anything
         read(path, "--path")
     data = read_data_folder(args.data.resolve())
     if args.out.resolve() == data.root:
-        raise UserError(f"`--out` must be a folder of its own; it is {args.out}")
+        raise UserError(f"`--out` must be a folder other than DATA; it is {args.out}")
     languages = None if args.languages is None else args.languages.split(",")
     lines = parallel_lines(data, args.split, languages)
     pairs = data.select(args.pairs, "--pairs", [f"{x}-{y}" for x, y in permutations(lines, 2)])
@@ -117,8 +124,8 @@ def _analyze(args: argparse.Namespace) -> Analysis:
     (count, *_) = map(len, lines.values())
     if not count:
         raise UserError(
-            f"`--longest` must leave sentences; none has at most {args.longest} tokens in "
-            f"{', '.join(lines)}"
+            f"`--longest` must be the length of some sentence in all of {', '.join(lines)}; it is "
+            f"{args.longest}, below all lengths"
         )
     all_forms = forms(args.variance)
     chosen = {name: all_forms[name] for name in TITLES if args.form in ("both", name)}
@@ -157,8 +164,8 @@ def _measure(
     model: EvalModel = EvalModel(path, data, device)
     if not model.begins_with_target:
         raise UserError(
-            "`--path` must name models whose sources begin with the target's tag "
-            f"(`--encoder-langtok tgt`), which is what is compared; those of {path} do not"
+            "`--path` must name models whose sources begin with the target language's tag "
+            f"(`--encoder-langtok tgt`); those of {path} do not"
         )
     layers = range(1, model.spec.source_layers + 1)
 
@@ -178,7 +185,7 @@ def _measure(
     return measure(read, pairs, forms)
 
 
-# --- what is shown ---------------------------------------------------------------------------
+# --- tables, figures and numbers -------------------------------------------------------------
 
 
 def _analysis(
@@ -203,7 +210,7 @@ def _analysis(
         )
         for form, models in of_form.items()
     }
-    remarks = [f"Over {over}; above 0.5 a state is more like the target language."]
+    remarks = [f"Over {over}; above 0.5, states are more similar to the target language."]
     chance = max(measured.chance for measured in by_model.values())
     if "svcca" in forms:
         few = "warning: few sentences for so many dimensions; " * (chance > MOST_BY_CHANCE)
@@ -217,7 +224,7 @@ def _analysis(
 
 
 def _by_layer(measured: Measured, form: str) -> dict[int, list[Preference]]:
-    """The pairs of each layer."""
+    """The pairs' preferences by layer."""
     layers: dict[int, list[Preference]] = {}
     for preference in measured.preferences:
         if preference.form == form:
@@ -226,7 +233,7 @@ def _by_layer(measured: Measured, form: str) -> dict[int, list[Preference]]:
 
 
 def _ends(members: Sequence[Preference]) -> tuple[Preference, Preference]:
-    """The pairs with the lowest and with the highest score."""
+    """The pairs with the lowest and the highest score."""
     return min(members, key=lambda pair: pair.score), max(members, key=lambda pair: pair.score)
 
 
@@ -242,7 +249,7 @@ def _table(form: str, models: Mapping[str, Mapping[int, Sequence[Preference]]]) 
     from tdo_plugin.evaluation.report.table import ABSENT, Block, Cell, Column, Row, Table
 
     def cells(members: Sequence[Preference] | None) -> tuple[Cell, ...]:
-        if members is None:  # a model of fewer layers than another
+        if members is None:  # the model has fewer layers than another
             return (Cell(ABSENT),) * 3
         ends = [(preference, cell(preference.score, DIGITS)) for preference in _ends(members)]
         named = (Cell(f"{preference.pair} {shown.text}", shown.value) for preference, shown in ends)

@@ -1,4 +1,4 @@
-"""`tdo prepare`: a corpus of the papers, or one's own text, from nothing to a data folder."""
+"""`tdo prepare`: make a data folder from a corpus of the papers or from your own text."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ if TYPE_CHECKING:
     from tdo_plugin.corpora.description import Corpus
 
 ABOUT_TOY = f"{TOY}: the embedded grammar, seven languages (tdo corpus has its options)"
-HELP = "fetch, clean, segment and binarise a corpus of the papers, or text of one's own"
+HELP = "download, clean, segment and binarise a corpus of the papers, or your own text"
 EXAMPLE = "tdo prepare multi30k --out my-data"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     _add_what(parser)
-    _add_source(parser.add_argument_group("where the text comes from"))
-    _add_own(parser.add_argument_group("text of one's own"))
-    _add_changes(parser.add_argument_group("instead of what the description says"))
+    _add_source(parser.add_argument_group("archives"))
+    _add_own(parser.add_argument_group("your own text"))
+    _add_changes(parser.add_argument_group("overrides of the corpus description"))
     _add_run(parser.add_argument_group("run"))
 
 
@@ -35,16 +35,16 @@ def _add_what(parser: argparse.ArgumentParser) -> None:
         "name",
         nargs="?",
         metavar="NAME",
-        help="a corpus (--list shows them), or the file of a description, NAME.json",
+        help="a corpus (see --list), or a corpus description file, NAME.json",
     )
     add("--out", type=Path, metavar="DIR", help="data folder to make")
-    add("--variant", metavar="V[,V]", help="another form of the corpus (--list shows them)")
-    add("--list", action="store_true", help="show the corpora and their variants")
-    add("--show", action="store_true", help="show what is known of NAME: licence, archives, notes")
+    add("--variant", metavar="V[,V]", help="variant of the corpus (see --list)")
+    add("--list", action="store_true", help="list the corpora and their variants")
+    add("--show", action="store_true", help="show the licence, archives and notes of NAME")
     add(
         "--check",
         action="store_true",
-        help="ask each address of NAME, or of all corpora, without downloading anything",
+        help="check that the URLs of NAME, or of all corpora, respond, without downloading",
     )
 
 
@@ -55,14 +55,14 @@ def _add_source(group: argparse._ArgumentGroup) -> None:
         action="append",
         default=[],
         metavar="FILE",
-        help="an archive that is there already, under its own name, or a folder of some; may be "
-        "given several times",
+        help="an archive that you already have, under its original name, or a folder of archives; "
+        "repeatable",
     )
     group.add_argument(
         "--cache",
         type=Path,
         metavar="DIR",
-        help="where archives are kept (default: $TDO_CACHE, or ~/.cache/tdo_plugin/corpora)",
+        help="download cache for archives (default: $TDO_CACHE, or ~/.cache/tdo_plugin/corpora)",
     )
 
 
@@ -72,65 +72,72 @@ def _add_own(group: argparse._ArgumentGroup) -> None:
         dest="own",
         type=Path,
         metavar="DIR",
-        help="folder of train, valid and test text: train.X-Y.X and train.X-Y.Y, or train.X for "
+        help="folder with train, valid and test text: train.X-Y.X and train.X-Y.Y, or train.X for "
         "each language, or train.tsv with a header of language codes; plain or gzip",
     )
     group.add_argument(
-        "--centre", metavar="X", help="train X with each other language (default: all pairs)"
+        "--centre", metavar="X", help="train only pairs with language X (default: all pairs)"
     )
     group.add_argument(
         "--no-cleaning",
         action="store_true",
-        help="leave out empty lines only, not those that are repeated, unreadable or held out",
+        help="drop only empty lines; keep duplicates, unreadable lines and lines of held-out sets",
     )
     add_rearranging(group)
 
 
 def _add_changes(group: argparse._ArgumentGroup) -> None:
-    group.add_argument("--vocab-size", type=int, metavar="N", help="pieces of the joint model")
+    group.add_argument(
+        "--vocab-size", type=int, metavar="N", help="pieces of the joint SentencePiece model"
+    )
     group.add_argument(
         "--bpe-operations",
         type=int,
         metavar="N",
-        help="merges of the joint model, a BPE one, whose vocabulary is what comes out",
+        help="merges of a joint BPE model, instead of --vocab-size; the vocabulary size follows",
     )
-    group.add_argument("--model-type", choices=("unigram", "bpe"), help="kind of model")
+    group.add_argument("--model-type", choices=("unigram", "bpe"), help="SentencePiece model type")
     group.add_argument(
         "--model-of",
         type=Path,
         metavar="DIR",
-        help="take the segmentation and the dictionary of another data folder or of `tdo convert`, "
-        "instead of training one",
+        help="use the segmentation and dictionary of another data folder or of `tdo convert`, "
+        "instead of training a new model",
     )
     group.add_argument(
         "--sentences",
         type=int,
         metavar="N",
-        help="train the model on N sentences, whatever memory "
-        "that takes (default: as the description says, but on no more than about 2 GiB hold)",
+        help="train the SentencePiece model on N sentences, regardless of memory (default: as in "
+        "the description, limited to about 2 GiB of memory)",
     )
     group.add_argument(
         "--rows",
         type=int,
         metavar="N",
-        help="draw so many rows of each training pair and each text of one language, for a trial",
+        help="for a trial: draw N lines of each training pair and each monolingual text",
     )
 
 
 def _add_run(group: argparse._ArgumentGroup) -> None:
-    group.add_argument("--workers", type=int, metavar="N", help="processes (default: the cores)")
+    group.add_argument(
+        "--workers", type=int, metavar="N", help="processes (default: one per CPU core)"
+    )
     group.add_argument(
         "--shard-sentences",
         type=int,
         default=0,
         metavar="N",
-        help="cut pairs with more sentences than N, for data folders named DIR:DIR/shard2:...",
+        help="split pairs with more than N sentences into shards, data folders named "
+        "DIR:DIR/shard2:... (default 0: no shards)",
     )
-    group.add_argument("--fresh", action="store_true", help="make the folder anew if it is whole")
+    group.add_argument(
+        "--fresh", action="store_true", help="remake the folder even if it is complete"
+    )
 
 
 def run(args: argparse.Namespace) -> int:
-    """Show, ask, or prepare."""
+    """List, show, check or prepare."""
     from tdo_plugin.corpora.description import names
 
     if args.list:
@@ -156,13 +163,13 @@ def _check_options(args: argparse.Namespace) -> None:
         if value is not None and value < least:
             raise UserError(f"`--{name.replace('_', '-')}` must be at least {least}; it is {value}")
     if (args.name is None) == (args.own is None):
-        raise UserError("`NAME` or `--from` must be given, and not both")
+        raise UserError("either `NAME` or `--from` must be given, not both")
     if args.out is None and not args.show:
         raise UserError("`--out` must name the data folder; it is missing")
     if args.model_of is not None and given_segmentation(args):
         raise UserError(
-            "`--model-of` must stand alone, without another option of the segmentation, which is "
-            f"that of {args.model_of}"
+            "`--model-of` must be used without other segmentation options, which are those of "
+            f"{args.model_of}"
         )
     if args.own is None and (args.centre or args.no_cleaning):
         raise UserError("`--centre` and `--no-cleaning` must come with --from")

@@ -1,4 +1,4 @@
-"""The corpus that `tdo prepare` is asked for: its description, changed as the options say."""
+"""The corpus to prepare: its description, modified by the options of `tdo prepare`."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from tdo_plugin.errors import UserError
 if TYPE_CHECKING:
     from tdo_plugin.corpora.description import Corpus
 
-TOY = "toy"  # the embedded grammar, which is written and not fetched
+TOY = "toy"  # the embedded grammar, which is generated and not downloaded
 
 
 def asked_corpus(args: argparse.Namespace, scratch: Path) -> tuple[Corpus, dict[str, Path]]:
-    """The description, changed as the options say, and the files that were given.
+    """The description, modified by the options, and the files given by the user.
 
     Args:
         args: the options.
-        scratch: a folder for text that is not fetched but written.
+        scratch: a folder for generated or rearranged text.
     """
     from dataclasses import replace
 
@@ -55,24 +55,24 @@ def asked_corpus(args: argparse.Namespace, scratch: Path) -> tuple[Corpus, dict[
 
 
 def given_segmentation(args: argparse.Namespace) -> dict[str, Any]:
-    """Options of the segmentation that were given."""
+    """The segmentation options that were given."""
     names = ("vocab_size", "bpe_operations", "model_type", "sentences")
     return {name: getattr(args, name) for name in names if getattr(args, name) is not None}
 
 
 def _segmentation_changes(args: argparse.Namespace) -> dict[str, Any]:
-    """What becomes of a segmentation's settings; each size takes the place of the other."""
+    """Changed segmentation settings; a given size resets the other kind of size."""
     given = given_segmentation(args)
     sizes = ("vocab_size", "bpe_operations")
     return (dict.fromkeys(sizes, 0) if any(name in given for name in sizes) else {}) | given
 
 
 def _own_segmentation(args: argparse.Namespace, vocab_size: int) -> dict[str, Any]:
-    """The segmentation of a description of text that has none, `vocab_size` being its default."""
+    """The segmentation for text without a description; `vocab_size` is the default size."""
     from tdo_plugin.data.joint_model import SegmentationSettings
 
     settings = {"model_type": "unigram", "vocab_size": vocab_size, **_segmentation_changes(args)}
-    SegmentationSettings(**settings)  # refuses in words of options, a description in words of keys
+    SegmentationSettings(**settings)  # its errors name options; those of a description name keys
     return {name: value for name, value in settings.items() if value}
 
 
@@ -88,24 +88,24 @@ def _toy(scratch: Path) -> Path:
 
 
 def _given(corpus: Corpus, paths: Sequence[Path]) -> dict[str, Path]:
-    """The user's archives by name; of a folder those that belong to the corpus."""
+    """The user's archives by name; from a folder, the files that belong to the corpus."""
     from collections import Counter
 
     from tdo_plugin.corpora.sources.fetch import accepted_names
 
     archives = corpus.archives_needed().values()
     names = Counter(name for archive in archives for name in accepted_names(archive))
-    # what several addresses end with, such as `download`, does not say which archive it is
+    # a name shared by several URLs, such as `download`, does not identify an archive
     unique = {name for name, count in names.items() if count == 1}
     files: dict[str, Path] = {}
     for path in paths:
         if not path.exists():
-            raise UserError(f"`--from-file` must be a file or a folder; {path} is not there")
+            raise UserError(f"`--from-file` must be a file or a folder; {path} does not exist")
         matching = [
             entry for entry in (path.iterdir() if path.is_dir() else [path]) if entry.name in unique
         ]
         if not matching:
-            what = "hold an archive" if path.is_dir() else "be named as an archive"
+            what = "contain an archive" if path.is_dir() else "be named like an archive"
             raise UserError(
                 f"`--from-file` must {what} of {corpus.name} (--show lists them); {path} "
                 f"{'does' if path.is_dir() else 'is'} not"

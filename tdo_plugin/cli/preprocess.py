@@ -1,4 +1,4 @@
-"""`tdo preprocess`: text folder → SentencePiece → `fairseq-preprocess` for every pair."""
+"""`tdo preprocess`: from a text folder by SentencePiece and `fairseq-preprocess` to data."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tdo_plugin.errors import UserError
 from tdo_plugin.launch.parser import seed
 from tdo_plugin.metrics.textform import CASINGS, TOKENIZATIONS, TextForm
 
-HELP = "segment and binarise a text folder for fairseq, all test directions included"
+HELP = "segment and binarise a text folder for fairseq, including all test directions"
 EXAMPLE = "tdo preprocess my-text my-data --vocab-size 8000"
 
 VOCABULARY = 8000
@@ -21,7 +21,7 @@ VOCABULARY = 8000
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     _add_text(parser)
-    add_rearranging(parser.add_argument_group("text as it lies there"))
+    add_rearranging(parser.add_argument_group("text in other layouts"))
     _add_segmentation(parser.add_argument_group("segmentation"))
     _add_run(parser.add_argument_group("run"))
 
@@ -32,9 +32,9 @@ def _add_text(parser: argparse.ArgumentParser) -> None:
         "text",
         type=Path,
         metavar="TEXT",
-        help="folder with train.X-Y.{X,Y}, and validation and test sets of pairs, valid.X-Y.{X,Y}, "
-        "or parallel over languages, valid.X; a pair need not have each; plain/test.* are the test "
-        "sets as they were before the text was tokenized or recased, to score against",
+        help="folder with train.X-Y.{X,Y}, and validation and test sets per pair, valid.X-Y.{X,Y}, "
+        "or parallel over all languages, valid.X (none of them mandatory); plain/test.* are the "
+        "original test sets before tokenization or recasing, used as references for scoring",
     )
     add("out", type=Path, metavar="DATA", help="data folder to make")
     add(
@@ -42,53 +42,53 @@ def _add_text(parser: argparse.ArgumentParser) -> None:
         type=_codes,
         default=None,
         metavar="A,B",
-        help="order of the languages, which fixes the ids of their tags",
+        help="order of the languages, which determines the ids of their tags",
     )
     add(
         "--pairs",
         type=_codes,
         default=(),
         metavar="P,P",
-        help="take the files of these pairs alone, such as en-de,de-fr, either way round, and sets "
-        "that are parallel over languages (default: of all pairs)",
+        help="use only the files of these pairs, such as en-de,de-fr, in either order, and sets "
+        "that are parallel over all languages (default: all pairs)",
     )
     add(
         "--casing",
         choices=CASINGS,
         default="cased",
-        help="of the text: lowercased makes it so; truecased says that it is, and translations "
-        "will begin with a capital letter again (default cased)",
+        help="casing of the text: lowercased lowercases it; truecased declares that it is "
+        "truecased, so that translations are recased (default cased)",
     )
     add(
         "--tokenization",
         choices=TOKENIZATIONS,
         default="none",
-        help="of the text as it is: moses says that it was tokenized so, and translations, and "
-        "references unless TEXT/plain has them, will be detokenized (default none)",
+        help="tokenization of the text: moses declares that it is Moses-tokenized, so that "
+        "translations, and references unless TEXT/plain has them, are detokenized (default none)",
     )
     add(
         "--max-pieces",
         type=int,
         default=1000,
         metavar="N",
-        help="leave out training and validation pairs with a longer side (default 1000)",
+        help="drop training and validation pairs with more than N pieces on a side (default 1000)",
     )
     add(
         "--join-valid",
         type=int,
         default=0,
         metavar="N",
-        help="give pairs without training text a validation set too, of the validation sentences "
-        "that two trained pairs share in their common language, where there are at least N "
-        "(default 0: do not)",
+        help="also make validation sets for pairs without training text, by joining the validation "
+        "sentences of two trained pairs on their common language, if at least N match (default 0: "
+        "off)",
     )
     add(
         "--shard-sentences",
         type=int,
         default=0,
         metavar="N",
-        help="deal training text out to folders with at most N sentences of a pair each, DATA, "
-        "DATA/shard2 and so on, of which fairseq reads one an epoch (default 0: do not)",
+        help="split training text into shards of at most N sentences per pair, in DATA, "
+        "DATA/shard2 and so on; fairseq reads one shard per epoch (default 0: no shards)",
     )
 
 
@@ -106,66 +106,68 @@ def _add_segmentation(group: argparse._ArgumentGroup) -> None:
         type=int,
         default=None,
         metavar="N",
-        help="size of a BPE model (--model-type bpe) as a number of merges; the vocabulary is what "
-        "comes out, the merges and the characters of the text",
+        help="size of a BPE model (--model-type bpe) as a number of merges; the vocabulary has "
+        "the merges and all characters of the text",
     )
     add(
         "--model-type",
         choices=("unigram", "bpe"),
         default="unigram",
-        help="kind of SentencePiece model (default unigram)",
+        help="SentencePiece model type (default unigram)",
     )
     add(
         "--character-coverage",
         type=float,
         default=1.0,
         metavar="C",
-        help="share of characters the model must cover (default 1.0)",
+        help="share of characters that the model must cover (default 1.0)",
     )
     add(
         "--normalization",
         choices=("nmt_nfkc", "nfkc", "identity"),
         default="nmt_nfkc",
-        help="SentencePiece's normalisation of text (default nmt_nfkc)",
+        help="SentencePiece text normalisation (default nmt_nfkc)",
     )
     add(
         "--sentences",
         type=int,
         default=0,
         metavar="N",
-        help="train the model on N sentences drawn at random (default 0: on all, but on so "
-        "many as are 67 million characters where the text has more, which takes less than 2 GiB)",
+        help="train the model on N random sentences (default 0: all, but at most about 67 million "
+        "characters, which takes less than 2 GiB of memory)",
     )
     add(
         "--temperature",
         type=float,
         default=1.0,
         metavar="T",
-        help="draw sentences for the model so that a language's share is in proportion to its "
-        "share of the text to the power of 1/T; small languages are repeated (default 1)",
+        help="sample sentences for the model with temperature T: each language's share is "
+        "proportional to its share of the text to the power of 1/T; small languages are repeated "
+        "(default 1)",
     )
     add(
         "--hub-pairs",
         type=_codes,
         default=(),
         metavar="A,B",
-        help="for the model, take the language that all pairs share only from its pairs with these",
+        help="for the model, take text of the language that all pairs share only from its pairs "
+        "with these languages (default: from all pairs)",
     )
     add("--seed", type=seed, default=1, help="seed for drawing sentences (default 1)")
     add(
         "--model-of",
         type=Path,
         metavar="DATA",
-        help="take the SentencePiece model and the dictionary of this data folder instead of new "
-        "ones, to go on with a model that was trained on it",
+        help="use the SentencePiece model and dictionary of this data folder, to continue training "
+        "a model from it",
     )
 
 
 def _add_run(group: argparse._ArgumentGroup) -> None:
     add = group.add_argument
     add("--workers", type=int, default=1, metavar="N", help="processes to use (default 1)")
-    add("--fresh", action="store_true", help="make the folder anew, whatever is there")
-    add("--dry-run", action="store_true", help="only print the stock commands")
+    add("--fresh", action="store_true", help="remake the folder even if it exists")
+    add("--dry-run", action="store_true", help="only print the stock fairseq commands")
 
 
 def _codes(text: str) -> tuple[str, ...]:
@@ -173,7 +175,7 @@ def _codes(text: str) -> tuple[str, ...]:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Prepare DATA unless it is there already, made of the same text with the same settings."""
+    """Make DATA, unless it was already made from the same text with the same settings."""
     _check(args)
     with TemporaryDirectory() as scratch:
         return _run(args, rearranged(args.text, args, "TEXT", Path(scratch), tell, pairs=True))
@@ -195,14 +197,14 @@ def _run(args: argparse.Namespace, text: Path) -> int:
     folder = read_text_folder(text, args.languages, args.pairs)
     if unused := folder.unused():
         tell(
-            "not used, for want of training text of a language or for another file of the same "
-            f"pair: {enumerated(unused)}"
+            "not used, as a language has no training text or another file has the same pair: "
+            f"{enumerated(unused)}"
         )
     form = TextForm(args.casing, args.tokenization)
     if folder.has_plain and form == TextForm():
         raise UserError(
-            "`--tokenization` or `--casing` must say what was done to the text, where TEXT/plain "
-            "has the test sets as they were before; neither does"
+            "`--tokenization` or `--casing` must describe the text if TEXT/plain has original test "
+            "sets; neither is given"
         )
     segmentation = SegmentationSettings(
         _vocab_size(args),
@@ -220,8 +222,8 @@ def _run(args: argparse.Namespace, text: Path) -> int:
         taken_model(args.model_of)
         if segmentation != SegmentationSettings(VOCABULARY):
             raise UserError(
-                "`--model-of` must stand alone, without another option of the segmentation, which "
-                f"is that of {args.model_of}"
+                "`--model-of` must be used without other segmentation options, which are those of "
+                f"{args.model_of}"
             )
     settings = PreprocessSettings(
         segmentation,
@@ -241,7 +243,7 @@ def _run(args: argparse.Namespace, text: Path) -> int:
 
 
 def _vocab_size(args: argparse.Namespace) -> int:
-    """Pieces; 0 where operations are given in their place."""
+    """The number of pieces; 0 if `--bpe-operations` is given instead."""
     if args.vocab_size is not None:
         return int(args.vocab_size)
     return VOCABULARY if args.bpe_operations is None else 0

@@ -1,4 +1,4 @@
-"""`tdo probe`: what a small classifier can read of a frozen model's states."""
+"""`tdo probe`: train small classifiers (probes) on a frozen model's hidden states."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from tdo_plugin.data.databin import DataFolder
     from tdo_plugin.evaluation.inspected_model import Cut, EvalModel
 
-HELP = "train a small classifier on a frozen model's states and say what it finds there"
-POSITIONS = "read tokens' positions from the source's states, by layer, update and class of token"
+HELP = "train a small classifier on a frozen model's hidden states and report its accuracy"
+POSITIONS = "predict token positions from source states, by layer, update and token class"
 EXAMPLE = "tdo probe positions --path tdo=tdo.pt prefix=prefix.pt --data my-data --out my-probe"
 
 
@@ -41,59 +41,73 @@ def _positions(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         required=True,
         metavar=f"[NAME=]{MANY}",
-        help="a model and its checkpoints, for a curve over updates; of a folder all of its "
-        "epochs and updates; several models must have names",
+        help="a model's checkpoints, for a curve over updates; a folder stands for all its epoch "
+        "and update checkpoints; several models need names",
     )
-    add("--data", type=Path, required=True, metavar="DATA", help="folder with their dictionary")
+    add("--data", type=Path, required=True, metavar="DATA", help="the models' data folder")
     add("--out", type=Path, metavar="DIR", help="folder for figures, their numbers and probe.json")
     add(
         "--directions",
         default="zero-shot",
         metavar="D",
-        help="zero-shot, supervised, all, or a list such as de-fr,fr-* (default zero-shot)",
+        help="directions: zero-shot, supervised, all, or a list such as de-fr,fr-* (default "
+        "zero-shot)",
     )
     add(
         "--halves",
         action="store_true",
-        help="train on the first half of each test set and report on the second, where there are "
-        "no validation sets of these directions",
+        help="train on the first half of each test set and report on the second, for directions "
+        "without validation sets",
     )
     add(
         "--layers",
         metavar="L,L",
-        help="source layers from 1, or all (default: the one whose output the target reads)",
+        help="source layers, counted from 1, or all (default: the layer whose output the target "
+        "reads)",
     )
-    add("--against", metavar="NAME", help="model to compare types' accuracy with (default: first)")
-    size = parser.add_argument_group("size and chance")
+    add("--against", metavar="NAME", help="model to compare accuracy with (default: the first)")
+    size = parser.add_argument_group("sizes and seed")
     size.add_argument(
         "--sentences",
         type=int,
         default=6000,
         metavar="N",
-        help="to train on, over all directions in equal parts (default 6000)",
+        help="training sentences, split equally among directions (default 6000)",
     )
     size.add_argument(
-        "--test-sentences", type=int, default=3000, metavar="N", help="to report (default 3000)"
+        "--test-sentences",
+        type=int,
+        default=3000,
+        metavar="N",
+        help="test sentences, split equally among directions (default 3000)",
     )
     size.add_argument(
         "--longest",
         type=int,
         default=256,
         metavar="N",
-        help="leave sources of more tokens out (default 256)",
+        help="skip sources with more than N tokens (default 256)",
     )
     size.add_argument(
-        "--probes", type=int, default=1, metavar="N", help="of each layer, their mean (default 1)"
+        "--probes",
+        type=int,
+        default=1,
+        metavar="N",
+        help="probes per layer, with different seeds, to average (default 1)",
     )
     size.add_argument(
-        "--seed", type=seed, default=1, metavar="N", help="of sentences and probes (default 1)"
+        "--seed",
+        type=seed,
+        default=1,
+        metavar="N",
+        help="random seed for sentences and probes (default 1)",
     )
     add("--no-figures", action="store_true", help="numbers only, without matplotlib")
     device_options(parser, several=False)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Probe every checkpoint; print, and write to the folder."""
+    """Probe every checkpoint, print the tables, and write files if `--out` is given."""
     from tdo_plugin.cli.probe_output import show, write
     from tdo_plugin.data.databin import read_data_folder
     from tdo_plugin.metrics.silence import quiet_libraries
@@ -113,7 +127,7 @@ def run(args: argparse.Namespace) -> int:
         return 0
     out = args.out.resolve()
     if out == data.root or (out.exists() and not out.is_dir()):
-        raise UserError(f"`--out` must be a folder of its own; it is {args.out}")
+        raise UserError(f"`--out` must be a folder other than DATA; it is {args.out}")
     with alone(out):
         with quiet_libraries():
             outcomes, test = _probe(args, models, data, directions)
@@ -171,8 +185,8 @@ def _probe(
                 tokens = TestTokens(fit, test, model.symbols, model.types, directions)
             elif not tokens.same_as(test):
                 raise UserError(
-                    "`--path` must name models that read the same sentences of --data alike; "
-                    f"{path} reads other tokens than the first"
+                    "`--path` must name models with the same tokens for the sentences of --data; "
+                    f"{path} has different tokens from the first"
                 )
             del model
             tell(f"{name} after {updates} updates")
@@ -184,19 +198,19 @@ def _probe(
 
 
 def own_layer(entry: int, layers: int) -> int:
-    """The layer that stands for a model: after which the target enters.
+    """The layer that represents a model: the layer after which the target enters.
 
-    Where it enters before the first (one stage), each layer reads the output of the one below, so
-    that of the last but one is the last that a target reads.
+    If the target enters before the first layer (one stage), it reads the source output of every
+    layer but the last, so the second-to-last layer is chosen.
     """
     return entry or max(1, layers - 1)
 
 
 def wanted_layers(text: str | None, default_layer: int, count: int, path: Path) -> tuple[int, ...]:
-    """What `--layers` means for a model.
+    """The layers that `--layers` selects in a model.
 
     Raises:
-        UserError: it has no such layer.
+        UserError: the model has no such layer.
     """
     if text is None:
         return (default_layer,)
@@ -207,7 +221,7 @@ def wanted_layers(text: str | None, default_layer: int, count: int, path: Path) 
     )
     if chosen[-1] > count:
         raise UserError(
-            f"`--layers` must be at most {count}, the source's layers of {path}; it has "
+            f"`--layers` must be at most {count}, the number of source layers of {path}; it has "
             f"{chosen[-1]}"
         )
     return tuple(chosen)
@@ -216,13 +230,13 @@ def wanted_layers(text: str | None, default_layer: int, count: int, path: Path) 
 def _cuts(
     args: argparse.Namespace, data: DataFolder, directions: tuple[str, ...]
 ) -> tuple[Cut, Cut]:
-    """What probes are trained on, and what is reported."""
+    """The parts of the data for training probes and for reporting."""
     from tdo_plugin.evaluation.inspected_model import Cut, check_sets
 
     cuts = Cut("valid"), Cut("test")
     if args.halves:
         cuts = Cut("test", 0, 0.5), Cut("test", 0.5, 1)
-    hint = " (`tdo preprocess --join-valid N` can make them; `--halves` does without)"
+    hint = " (make them with `tdo preprocess --join-valid N`, or use `--halves`)"
     for cut in cuts:
         check_sets(data, directions, cut, hint if cut.split == "valid" else "")
     return cuts
@@ -239,7 +253,7 @@ def _states(
     from tdo_plugin.analysis.probing.states import read_states
     from tdo_plugin.evaluation.inspected_model import Sampling
 
-    # two lines at least, of which the probe's training can hold one out
+    # at least two lines, as the training of a probe holds one out
     share = max(2, sentences // len(directions))
     sampling = Sampling(share, args.longest, args.seed)
     batches: list[Batch] = []

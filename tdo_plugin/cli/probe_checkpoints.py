@@ -19,7 +19,7 @@ def named(texts: Sequence[str]) -> dict[str, list[Path]]:
     """Models and their checkpoints, in order.
 
     Raises:
-        UserError: a name is there twice, or missing beside another model.
+        UserError: a name occurs twice, or is missing although there are several models.
     """
     models = {}
     for name, files in by_name(texts, MANY).items():
@@ -30,10 +30,10 @@ def named(texts: Sequence[str]) -> dict[str, list[Path]]:
 
 
 def checkpoints_of(models: dict[str, list[Path]]) -> dict[str, list[tuple[int, Path]]]:
-    """Updates and file of every checkpoint, by updates.
+    """The number of updates and the file of every checkpoint, sorted by updates.
 
     Raises:
-        UserError: those of a name are not of one model, or two have seen as many updates.
+        UserError: a name's checkpoints differ in model options, or two have the same updates.
     """
     from tdo_plugin.checkpoints import describe, options, read, regular
 
@@ -57,14 +57,14 @@ def checkpoints_of(models: dict[str, list[Path]]) -> dict[str, list[tuple[int, P
                     if model_options.get(key) != first.get(key)
                 )
                 raise UserError(
-                    f"`--path` must name checkpoints of one model as {name}; {paths[0]} and "
+                    f"`--path` must name checkpoints of a single model for {name}; {paths[0]} and "
                     f"{path} differ in {key}"
                 )
             seen = describe(path, state).updates
             if seen in by_updates:
                 raise UserError(
-                    f"`--path` must name checkpoints of different updates as {name}; "
-                    f"{by_updates[seen]} and {path} have seen {seen}"
+                    f"`--path` must name checkpoints with different numbers of updates for {name}; "
+                    f"{by_updates[seen]} and {path} both have {seen}"
                 )
             by_updates[seen] = path
         checkpoints[name] = sorted(by_updates.items())

@@ -1,4 +1,4 @@
-"""What `tdo probe positions` prints and writes."""
+"""The printed tables and written files of `tdo probe positions`."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ GROUPS = ("all", "supervised", "zero-shot")
 
 
 def show(models: Models, against: str, test: TestTokens) -> None:
-    """Print three tables, and how to read them."""
+    """Print three tables, and notes on how to read them."""
     width = shutil.get_terminal_size((100, 24)).columns
     for table in (_accuracy(models, test), _classes(models, test), _shares(models, against, test)):
         print(table.title, "", terminal(table, width, bold=False), "", sep="\n")
@@ -35,7 +35,7 @@ def show(models: Models, against: str, test: TestTokens) -> None:
 def write(
     out: Path, models: Models, against: str, test: TestTokens, args: argparse.Namespace
 ) -> Iterator[Path]:
-    """Write all files, each of which appears only complete, the record last; yields each path."""
+    """Write all files, each atomically and the record last, and yield each path."""
     all_rows = _all_rows(models, against, test)
     for name, rows in all_rows.items():
         path = out / f"{name}.csv"
@@ -82,7 +82,7 @@ def _accuracy(models: Models, test: TestTokens) -> Table:
             rows.append(Row((name, str(checkpoint.updates)), tuple(cells)))
     return Table(
         key="accuracy",
-        title="Positions found, % of tokens",
+        title="Position accuracy, % of tokens",
         heads=("model", "updates"),
         columns=tuple(Column("layer", str(layer)) for layer in layers),
         blocks=(Block(tuple(rows)),),
@@ -110,9 +110,9 @@ def _classes(models: Models, test: TestTokens) -> Table:
         )
         for group in groups
     ]
-    columns = [Column("", name) for name in ("tokens", *models, "word alone")]
+    columns = [Column("", name) for name in ("tokens", *models, "word only")]
     return Table(
-        "classes", "By class of token, last checkpoints", ("class",), tuple(columns), tuple(blocks)
+        "classes", "By token class, last checkpoints", ("class",), tuple(columns), tuple(blocks)
     )
 
 
@@ -124,7 +124,7 @@ def _shares(models: Models, against: str, test: TestTokens) -> Table:
     ]
     return Table(
         key="shares",
-        title="Classes among types of the vocabulary, %",
+        title="Token classes of vocabulary types, %",
         heads=("among",),
         columns=tuple(Column("", name) for name in shares.head[1:]),
         blocks=(Block(tuple(rows)),),
@@ -134,16 +134,16 @@ def _shares(models: Models, against: str, test: TestTokens) -> Table:
 def _remarks(models: Models, test: TestTokens) -> Iterator[str]:
     layers = {name: outcomes[-1].layer for name, outcomes in models.items()}
     layers_text = ", ".join(f"{layer} of {name}" for name, layer in layers.items())
-    yield f"Classes and types are of layer {layers_text}."
+    yield f"Accuracy by class and type is for layer {layers_text}."
     yield (
-        "Without any state: the most frequent position is right for "
-        f"{_mean(test.most_frequent):.1f} % of the tokens, each word's own most frequent one for "
-        f"{_mean(test.by_word):.1f} %."
+        "Baselines without hidden states: the most frequent position is correct for "
+        f"{_mean(test.most_frequent):.1f} % of the tokens, the most frequent position of each word "
+        f"for {_mean(test.by_word):.1f} %."
     )
     yield (
-        "Tokens of the sentence count, without tag and end symbol. Probes know "
+        "Language tags and end symbols are not counted. Probes were trained on "
         f"{test.trained_positions} positions; {test.beyond} of {len(test.tokens)} test tokens are "
-        "beyond and count as wrong."
+        "at later positions and count as wrong."
     )
 
 
@@ -163,7 +163,7 @@ def _draw(
 ) -> Iterator[Path]:
     named = args.directions in GROUPS
     what = f"{args.directions} directions" if named else ", ".join(test.directions)
-    title = f"{what}, position in the source's states "
+    title = f"{what}, position accuracy from source states "
     guess = _mean(test.by_word)
 
     def paths(name: str) -> list[Path]:
@@ -187,7 +187,7 @@ def _draw(
     overall = {model: values["all"] for model, values in columns.items()}
     guesses = {row[1]: row[-1] for row in rows}
     groups = [list(members) for members in test.groups.values()]
-    title += "by class of token"
+    title += "by token class"
     probing_figures.draw_classes(columns, overall, guesses, groups, title, paths("classes"))
     yield from paths("classes")
 

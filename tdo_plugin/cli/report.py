@@ -1,4 +1,4 @@
-"""`tdo report`: score sheets as tables, pictures and one page."""
+"""`tdo report`: score sheets as tables, figures and one HTML page."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from tdo_plugin.evaluation.report.table import Table
     from tdo_plugin.evaluation.score_sheet import ScoreSheet
 
-HELP = "make tables, heat maps and one HTML page of what `tdo score` measured"
+HELP = "make tables, heat maps and one HTML page from scores of `tdo score`"
 EXAMPLE = "tdo report my-report/scores.json --out my-report"
 
 
@@ -30,34 +30,34 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=Path,
         nargs="+",
         metavar="SCORES",
-        help="scores.json of `tdo score`; systems of several are shown side by side",
+        help="scores.json of `tdo score`; systems of several files are shown side by side",
     )
     add("--out", type=Path, required=True, metavar="DIR", help="folder for the report")
     add(
         "--cells",
         type=Path,
         metavar="FILE",
-        help="make tables over axes instead: all cells, means, the best for each value; FILE, a "
-        "JSON file, says which system has which values, and what is shown",
+        help="instead: tables over the axes of a grid, with all cells, means and best values; the "
+        "JSON file FILE assigns values to systems and selects the tables",
     )
     add(
         "--protocol",
         choices=tuple(PROTOCOLS),
-        help="report as this paper does, its rows beside the measured ones; the scores must be of "
-        "`tdo score --protocol` with the same",
+        help="report as this paper does, with its rows next to the measured rows; the scores must "
+        "come from `tdo score` with the same --protocol",
     )
     add(
         "--published",
         action="append",
         default=[],
         metavar="PAPER[:TABLE]",
-        help="set a paper's rows beside the measured ones, such as tdo or tdo:1; may be repeated "
-        "(default: in the files all tables of the paper whose protocol was scored)",
+        help="also show a paper's rows, such as tdo or tdo:1; repeatable (default: in the written "
+        "files, all tables of the paper whose protocol was used)",
     )
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print the tables, write the files and name them; 1 where something could not be scored."""
+    """Print the tables, and write and list the files; returns 1 if a score is missing."""
     from tdo_plugin.evaluation.report import heatmap, notes, report_tables
     from tdo_plugin.evaluation.report.published_comparison import beside, beside_table, chosen
     from tdo_plugin.evaluation.report.write import write_report
@@ -88,33 +88,31 @@ def run(args: argparse.Namespace) -> int:
         lines = notes.reading(sheet) if table.key == "scores" else [table.caption]
         show(table, lines)
     apart = [
-        f"{key} has no column that was measured"
-        for key, comparisons in by_key.items()
-        if not comparisons
+        f"{key} has no measured column" for key, comparisons in by_key.items() if not comparisons
     ]
     print(*notes.results(sheet), *apart, "", sep="\n")
     for path in write_report(sheet, besides, args.out):
         print(path.resolve(), flush=True)
     if not heatmap.available():
-        print("no pictures: matplotlib is not installed (pip install matplotlib)")
+        print("no figures: matplotlib is not installed (pip install matplotlib)")
     return _ended(sheet)
 
 
 def _cells(args: argparse.Namespace, sheet: ScoreSheet) -> int:
-    """Print the tables over axes, write their files and name them."""
+    """Print the tables over axes, and write and list their files."""
     from tdo_plugin.evaluation.report.cell_results import gather
     from tdo_plugin.evaluation.report.cell_tables import tables_of, write
     from tdo_plugin.evaluation.report.cells import read_cells
 
     for option in ("protocol", "published"):
         if getattr(args, option):
-            raise UserError(f"`--{option}` must be left out with --cells, which says it")
+            raise UserError(f"`--{option}` must be left out with --cells, whose FILE sets it")
     cells = read_cells(args.cells)
     results = gather(cells, sheet, args.cells.parent)
     for table in tables_of(results):
         show(table, [table.caption])
     if cells.published and not results.published.rows:
-        print(f"{cells.published} has no column that was measured.")
+        print(f"{cells.published} has no measured column.")
     args.out.mkdir(parents=True, exist_ok=True)
     for path in write(results, args.out):
         print(path.resolve(), flush=True)
@@ -122,7 +120,7 @@ def _cells(args: argparse.Namespace, sheet: ScoreSheet) -> int:
 
 
 def show(table: Table, lines: Sequence[str]) -> None:
-    """Print a table, as wide as the terminal, and what is to be said of it."""
+    """Print a table, fitted to the width of the terminal, and the lines below it."""
     from tdo_plugin.evaluation.report.text_tables import terminal
 
     width = shutil.get_terminal_size((100, 24)).columns
@@ -131,10 +129,10 @@ def show(table: Table, lines: Sequence[str]) -> None:
 
 
 def _ended(sheet: ScoreSheet) -> int:
-    """The exit code, and why it is not 0."""
+    """The exit code; prints the reason if it is not 0."""
     if not (sheet.failures or sheet.missing):
         return 0
-    tell(f"tdo report: not everything was scored: {_lacking(sheet)}")
+    tell(f"tdo report: some scores are missing: {_lacking(sheet)}")
     return 1
 
 

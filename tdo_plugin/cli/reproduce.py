@@ -1,4 +1,4 @@
-"""`tdo reproduce`: make the tables and figures of a file of experiments."""
+"""`tdo reproduce`: make the tables and figures of an experiment file."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from tdo_plugin.experiments.systems import Setting
     from tdo_plugin.experiments.tables import PlannedTable
 
-HELP = "train, translate, score and draw the tables of a paper, or of one's own experiments"
+HELP = "make a paper's tables and figures, or your own: train, translate, score and draw"
 EXAMPLE = "tdo reproduce tdo table1 --scale toy --rows 'ted19/*'"
 
 
@@ -32,29 +32,30 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "experiments",
         metavar="EXPERIMENTS",
-        help="tdo, opus100, tpdm, tlm, neurons, or a file (see docs/reproduce/experiments.md); "
-        "all for the headline tables of these papers, and one page of them",
+        help="tdo, opus100, tpdm, tlm, neurons, or an experiment file of your own (`tdo doctor` "
+        "says where experiments.md is, which describes the format); all for the headline tables "
+        "of these papers on one page",
     )
     parser.add_argument(
         "rest",
         nargs=argparse.REMAINDER,
         metavar="TABLE ...",
-        help="tables and figures (default: all), and options as below; EXPERIMENTS alone with "
-        "--help lists its tables and what options of its own it has",
+        help="tables and figures (default: all), and options as below; `tdo reproduce EXPERIMENTS "
+        "--help` lists its tables and additional options",
     )
     file_options(parser)
     reproduce_all.add_options(parser)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Do what is not done yet; 1 where a step failed."""
+    """Run the steps that are not done yet; returns 1 if a step failed."""
     if args.experiments == reproduce_all.ALL:
         return _run_all(args)
     return make(args, *planned(args))
 
 
 def _run_all(args: argparse.Namespace) -> int:
-    """Do the same for each paper, then write one page of the papers where no step failed."""
+    """Run each paper, then write one page with the papers whose steps all succeeded."""
     parser = RaisingParser(
         prog=f"tdo reproduce {args.experiments}", description=reproduce_all.DESCRIPTION,
         allow_abbrev=False,
@@ -65,7 +66,7 @@ def _run_all(args: argparse.Namespace) -> int:
     parser.parse_args(args.rest, namespace=args)
     args.scale = args.scale or "toy"
     args.out = args.out or Path("runs") / f"{reproduce_all.ALL}-{args.scale}"
-    # mistakes are said before the first paper is trained
+    # report errors in any paper before training the first
     papers = [
         (paper_args, *planned(paper_args)) for paper_args in reproduce_all.of_each_paper(args)
     ]
@@ -82,11 +83,11 @@ def _run_all(args: argparse.Namespace) -> int:
 
 
 def make(args: argparse.Namespace, plan: Plan, tables: Sequence[PlannedTable]) -> int:
-    """Do the steps that are not done yet, or print what the options say; 1 where one failed."""
+    """Run, print or estimate the steps that are not done yet; returns 1 if a step failed."""
     for table in {table.scored.name: table.scored for table in tables}.values():
         if table.left_out:
             scale = plan.setting.scale
-            print(f"{table.name}: not at the scale {scale}: {', '.join(table.left_out)}")
+            print(f"{table.name}: not available at scale {scale}: {', '.join(table.left_out)}")
     if args.estimate:
         from tdo_plugin.experiments.estimates import estimate
 
@@ -154,12 +155,12 @@ def _run(
     trainings = sum(step.kind == "training" for step in steps)
     gpus = len({gpu for slot in machine.slots for gpu in slot})
     where = f"{gpus} GPU(s)" if gpus else "the CPU"
-    at_a_time = f"{len(machine.slots)} at a time, {where}"
+    at_a_time = f"{len(machine.slots)} at a time on {where}"
     if machine.jobs:
-        at_a_time += f"; jobs of Slurm, {len(machine.jobs)} at a time"
-    say(f"{len(steps)} steps, {trainings} of them trainings, {at_a_time}")
+        at_a_time += f"; Slurm jobs, {len(machine.jobs)} at a time"
+    say(f"{len(steps)} steps, including {trainings} training runs, {at_a_time}")
     if (package := cannot_draw()) and any(step.kind == "drawing" for step in steps):
-        say(f"no pictures: {package} is not installed (pip install {package})")
+        say(f"no figures: {package} is not installed (pip install {package})")
     stale = [path for table in tables for path in table.stale()]
     fresh = every if args.fresh else ()
     troubles = Runner(plan.graph, machine, say).run(goals, stale, fresh)

@@ -1,4 +1,4 @@
-"""`tdo reproduce all`: which tables that is, and the page of them."""
+"""`tdo reproduce all`: the headline tables of all papers, and a page with them."""
 
 from __future__ import annotations
 
@@ -14,33 +14,33 @@ from tdo_plugin.errors import UserError
 if TYPE_CHECKING:
     from tdo_plugin.experiments.tables import PlannedTable
 
-ALL = "all"  # in the place of a file
+ALL = "all"  # given instead of an experiment file
 SMOKE = "smoke"
 DESCRIPTION = (
-    "The headline table of each of five papers, one paper after the other: those of its rows that "
-    "show what the paper found, then one page with all of them, RUN/index.html. At the scale smoke "
-    "all tables and figures."
+    "Makes the headline table of each of the five papers, one paper after another, with the rows "
+    "that show the paper's main result, then one page with all of them, RUN/index.html. At scale "
+    "smoke it makes all tables and figures."
 )
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """Declare what it takes beside the options of any file."""
-    own = parser.add_argument_group("of all")
-    own.add_argument("--papers", metavar="NAME,...", help="some of the papers")
-    own.add_argument("--whole", action="store_true", help="all rows of their headline tables")
+    """Declare the additional options of `tdo reproduce all`."""
+    own = parser.add_argument_group("options of `all`")
+    own.add_argument("--papers", metavar="NAME,...", help="only these papers (default: all)")
+    own.add_argument("--whole", action="store_true", help="make all rows of the headline tables")
 
 
 def of_each_paper(args: argparse.Namespace) -> Iterator[argparse.Namespace]:
-    """The command line of each paper, with a folder of its own in `out`.
+    """The command line of each paper, with a separate folder in `out`.
 
     Raises:
-        UserError: a paper or a scale that there is not.
+        UserError: an unknown paper or scale.
     """
     from tdo_plugin.experiments.library import PAPERS, find, setting_of
 
     for paper in args.papers.split(",") if args.papers else PAPERS:
         if paper not in PAPERS:
-            raise UserError(f"`--papers` must be of {', '.join(PAPERS)}; {paper} is none of them")
+            raise UserError(f"`--papers` must be among {', '.join(PAPERS)}; it has {paper}")
         document, own = find(paper), copy(args)
         own.experiments, own.rest, own.out = paper, [], args.out / paper
         if args.scale != SMOKE:
@@ -52,7 +52,7 @@ def of_each_paper(args: argparse.Namespace) -> Iterator[argparse.Namespace]:
 
 
 def write_page(scale: str, tables: Sequence[PlannedTable], out: Path) -> None:
-    """Put the headline tables among some that are made on one page."""
+    """Write one page with the headline tables among `tables`."""
     reports = [
         [
             f"{table.plan.setting.document.title}, {table.name.replace('table', 'table ')}",

@@ -1,4 +1,4 @@
-"""Options of `tdo reproduce`: of any file, of a run, and those that a file has of its own."""
+"""Options of `tdo reproduce`: for any file, for a run, and those that a file declares."""
 
 from __future__ import annotations
 
@@ -15,58 +15,59 @@ if TYPE_CHECKING:
 
 
 def file_options(parser: argparse.ArgumentParser) -> None:
-    """Declare the options that stand behind any file and its tables."""
+    """Declare the options that follow any file and its tables."""
     add = parser.add_argument
-    add("--rows", metavar="NAME,...", help="some of the rows, by their names or patterns")
-    add("--headline", action="store_true", help="of the rows those that show what the paper found")
+    add("--rows", metavar="NAME,...", help="only these rows, by name or pattern (default: all)")
+    add("--headline", action="store_true", help="only the rows that show the paper's main result")
     add(
         "--seeds", type=int, default=1, metavar="N",
-        help="trainings of each system; the report has means and spreads (default 1)",
+        help="training runs per system, with different seeds; the report shows mean and spread "
+        "(default 1)",
     )  # fmt: skip
     add(
         "--gpus-each", type=int, metavar="N",
-        help="GPUs of one step (default: 1; at the scale full all, but for --slurm)",
+        help="GPUs per step (default: 1; at scale full, all, except with --slurm)",
     )  # fmt: skip
-    slurm_options(parser, "submit each step that trains or computes as a job of its own, and wait")
-    add("--estimate", action="store_true", help="only print the GPU hours of what is to be trained")
+    slurm_options(parser, "submit each training or computing step as a separate job, and wait")
+    add("--estimate", action="store_true", help="only print the GPU hours of the training runs")
     run_options(
         parser,
-        scales="toy, smoke, multi30k, full (default: the file's first)",
-        place="runs/NAME-SCALE; tables with the same folder share what they have in common",
+        scales="such as toy, smoke, multi30k, full (default: the first in the file)",
+        place="runs/NAME-SCALE; tables in the same folder share common steps",
     )
 
 
 def run_options(parser: argparse.ArgumentParser, scales: str, place: str) -> None:
-    """Declare the options of a run, whatever it makes; help names its scales and usual place."""
+    """Declare the options of any run; the help texts name its scales and default folder."""
     add = parser.add_argument
     add("--scale", metavar="SCALE", help=scales)
     add(
         "--updates", type=int, metavar="N",
-        help="updates of a row, at the small scales (default: the file's)",
+        help="updates per training run, at the small scales (default: as in the file)",
     )  # fmt: skip
     add(
-        "--out", type=Path, metavar="RUN", help=f"where everything goes (default: {place})"
+        "--out", type=Path, metavar="RUN", help=f"run folder (default: {place})"
     )  # fmt: skip
     add(
         "--jobs", type=int, metavar="N",
-        help="steps at a time (default: as many as have GPUs of their own; on the CPU 2); with "
-        "--slurm jobs at a time (default 16)",
+        help="steps to run at a time (default: as many as the GPUs allow, 2 on the CPU); with "
+        "--slurm, jobs at a time (default 16)",
     )  # fmt: skip
     device_options(parser)
-    add("--threads", type=int, metavar="N", help="CPU threads of a step (default: its share)")
-    add("--fresh", action="store_true", help="begin again; else what is whole is not done again")
+    add("--threads", type=int, metavar="N", help="CPU threads per step (default: equal share)")
+    add("--fresh", action="store_true", help="start over (default: keep complete steps)")
     add("--dry-run", action="store_true", help="only print the commands")
 
 
 def read_options(args: argparse.Namespace, document: Document) -> dict[str, str]:
-    """Read tables and options out of `args.rest`; what it says of the file's own options."""
+    """Parse tables and options in `args.rest`; returns the values of the file's own options."""
     parser = RaisingParser(
         prog=f"tdo reproduce {args.experiments}", description=document.title, allow_abbrev=False,
         formatter_class=argparse.RawDescriptionHelpFormatter, epilog=_epilog(document),
     )  # fmt: skip
-    parser.add_argument("tables", nargs="*", metavar="TABLE", help="tables and figures; see below")
+    parser.add_argument("tables", nargs="*", metavar="TABLE", help="tables and figures (see below)")
     file_options(parser)
-    own = parser.add_argument_group(f"of {document.path.name}")
+    own = parser.add_argument_group(f"options of {document.path.name}")
     for name, option in document.options.items():
         listed = f" ({', '.join(option.choices)})" if option.choices else ""
         own.add_argument(f"--{name}", metavar="VALUE", help=f"{option.help}{listed}")
@@ -77,7 +78,7 @@ def read_options(args: argparse.Namespace, document: Document) -> dict[str, str]
     check_sbatch(args)
     if args.slurm and args.gpus is not None:
         raise UserError(
-            f"`--gpus` must be left out with --slurm, where --gpus-each says it; it is {args.gpus}"
+            f"`--gpus` must be left out with --slurm, use --gpus-each; it is {args.gpus}"
         )
     values = {
         name: getattr(args, name.replace("-", "_"))

@@ -1,4 +1,4 @@
-"""What a command line of `tdo reproduce` is to make, checked before anything is made."""
+"""The plan of a `tdo reproduce` command line, checked before any step runs."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
 
 
 def planned(args: argparse.Namespace) -> tuple[Plan, list[PlannedTable]]:
-    """The tables that are asked for, with the steps that they take.
+    """The requested tables, and the plan with their steps.
 
     Args:
-        args: `experiments` names the file; what `rest` says of tables and options is read into it.
+        args: `experiments` names the file; tables and options in `rest` are parsed into `args`.
 
     Raises:
-        UserError: a file, table, scale or option that there is not.
+        UserError: an unknown file, table, scale or option.
     """
     from tdo_plugin.experiments.library import find, setting_of
     from tdo_plugin.experiments.plan import Inputs, Plan
@@ -46,7 +46,7 @@ def planned(args: argparse.Namespace) -> tuple[Plan, list[PlannedTable]]:
         name: Path(value).resolve() for name, value in given.items() if name in document.inputs
     }
     _check_inputs(document, setting, paths)
-    if args.dry_run or args.estimate:  # which read nothing
+    if args.dry_run or args.estimate:  # neither reads any input
         needed = [name for name, described in document.inputs.items() if described.needed]
         paths = {name: Path(name.upper()) for name in needed} | paths
     inputs = Inputs(paths, _detector(setting))
@@ -76,7 +76,7 @@ def _check_used(
     run_folder: Path,
     tables_of: Callable[[Setting], tuple[Plan, list[PlannedTable]]],
 ) -> None:
-    """Raise UserError where an option is for nothing."""
+    """Raise UserError for an option without effect."""
     from tdo_plugin.experiments.given import check_inputs_used, check_options_used
 
     def come_to(setting: Setting) -> Hashable:
@@ -89,10 +89,10 @@ def _check_used(
 
 
 def check_commands(plan: Plan, steps: Sequence[Step]) -> None:
-    """Read the commands of a file before days of training.
+    """Parse the commands of a file before days of training.
 
     Raises:
-        UserError: one is none of `tdo`, has an option that it does not take, or a value.
+        UserError: a command that `tdo` does not have, or an invalid option or value.
     """
     from tdo_plugin.cli import COMMANDS, build_parser
     from tdo_plugin.experiments.steps import SCRIPT
@@ -107,7 +107,7 @@ def check_commands(plan: Plan, steps: Sequence[Step]) -> None:
         except UserError as error:
             file = plan.setting.document.path.name
             raise UserError(
-                f"`{file}` must have commands that tdo takes; of {shlex.join(command)}: {error}"
+                f"`{file}` must have valid tdo commands; in {shlex.join(command)}: {error}"
             ) from None
         if args.check is not None:
             args.check(args)
@@ -118,21 +118,24 @@ def _check_inputs(document: Document, setting: Setting, paths: dict[str, Path]) 
         scales = document.inputs[name].scales
         if not setting.has(scales):
             raise UserError(
-                f"`--{name}` must come with the scale {' or '.join(scales)}; it is {setting.scale}"
+                f"`--{name}` must be used at scale {' or '.join(scales)}; the scale is "
+                f"{setting.scale}"
             )
         if not path.exists():
-            raise UserError(f"`--{name}` must be {document.inputs[name].help}; {path} is not there")
+            raise UserError(
+                f"`--{name}` must be {document.inputs[name].help}; {path} does not exist"
+            )
 
 
 def _tables(document: Document, setting: Setting, requested: Sequence[str]) -> list[str]:
     for name in requested:
         if name not in document.tables:
-            raise UserError(f"`TABLE` must be of {', '.join(document.tables)}; it is {name}")
+            raise UserError(f"`TABLE` must be one of {', '.join(document.tables)}; it is {name}")
     names = [name for name in document.tables if name in requested or not requested]
     here = [name for name in names if setting.has(document.tables[name].scales)]
     if names and not here:
         raise UserError(
-            f"`--scale` must be one that {', '.join(names)} is there at; it is {setting.scale}"
+            f"`--scale` must be a scale at which {', '.join(names)} exists; it is {setting.scale}"
         )
     return here
 

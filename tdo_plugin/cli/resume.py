@@ -1,4 +1,4 @@
-"""`tdo resume`: go on with a training that was interrupted, as it was begun."""
+"""`tdo resume`: continue an interrupted training with its original settings."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tdo_compat.errors import tell
 
-HELP = "go on with a training that was interrupted, as `tdo train` began it"
+HELP = "continue an interrupted `tdo train` with its original settings"
 EXAMPLE = "tdo resume my-model"
 
 LAST = "checkpoint_last.pt"
@@ -16,7 +16,7 @@ LAST = "checkpoint_last.pt"
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     add = parser.add_argument
-    add("folder", type=Path, metavar="SAVE_DIR", help="the folder of its checkpoints")
+    add("folder", type=Path, metavar="SAVE_DIR", help="the training's checkpoint folder")
     add("--dry-run", action="store_true", help="only print the command")
 
 
@@ -29,19 +29,19 @@ def run(args: argparse.Namespace) -> int:
     record = read_record(save_dir)
     last = save_dir / LAST
     if last.is_file() and (reached := _reached(last, record.words(save_dir)[0])):
-        tell(f"it is finished: {reached}")
+        tell(f"training is finished: {reached}")
         return 0
     return start(record, save_dir, args.dry_run)
 
 
 def _reached(last: Path, words: list[str]) -> str:
-    """Which limit of the command a checkpoint has reached; nothing where it goes on."""
+    """The limit of the command that a checkpoint has reached; empty if training can continue."""
     from tdo_plugin.checkpoints import describe, read
     from tdo_plugin.launch.training import last_value
 
     state = read(last, "SAVE_DIR")
     epoch = ((state.get("extra_state") or {}).get("train_iterator") or {}).get("epoch", 1)
-    # the epoch of a checkpoint is the one that it goes on with
+    # a checkpoint stores the epoch to continue with
     for option, done in (
         ("--max-update", describe(last, state).updates),
         ("--max-epoch", epoch - 1),

@@ -1,4 +1,4 @@
-"""`tdo score`: every metric of systems' hypotheses, with significance, into one score sheet."""
+"""`tdo score`: score systems' hypotheses and test significance, in one score sheet."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from tdo_plugin.data.databin import DataFolder
     from tdo_plugin.evaluation.score_sheet import ScoreSheet
 
-HELP = "score hypotheses: BLEU, chrF++, TER, BERTScore, COMET, off-target shares, significance"
+HELP = "score hypotheses: BLEU, chrF++, TER, BERTScore, COMET, off-target rates, significance"
 EXAMPLE = "tdo score tdo=my-output --data my-data --out my-report"
 
 SHEET = "scores.json"
@@ -33,20 +33,26 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "systems",
         nargs="*",
         metavar="NAME=DIR",
-        help="a system and its folder: SRC-TGT.hyp, and .ref and .src unless --data has them; "
-        "NAME may come again with another folder, which has other directions; of systems called "
-        "`NAME, seed 1`, `NAME, seed 2`, ... tdo report has mean and spread",
+        help="a system and its folder with SRC-TGT.hyp, and .ref and .src unless --data has them; "
+        "NAME may be repeated with another folder for more directions; systems called `NAME, seed "
+        "1`, `NAME, seed 2`, ... get mean and spread in `tdo report`",
     )
     add("--out", type=Path, required=True, metavar="DIR", help="folder for scores.json")
-    add("--examples", type=int, default=5, metavar="N", help="sentences a direction (default 5)")
+    add(
+        "--examples",
+        type=int,
+        default=5,
+        metavar="N",
+        help="example sentences per direction (default 5)",
+    )
     files = parser.add_argument_group("one direction from single files")
-    files.add_argument("--hyp", type=Path, metavar="FILE", help="hypotheses, one a line")
+    files.add_argument("--hyp", type=Path, metavar="FILE", help="hypotheses, one per line")
     add_reference(files)
     add_measures(parser)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Score and write; 1 where something that was asked for is missing."""
+    """Score the systems and write the sheet; returns 1 if a requested score is missing."""
     from tdo_plugin.evaluation.systems import read_systems, single_system
 
     _check_single(args)
@@ -80,7 +86,7 @@ def _check_single(args: argparse.Namespace) -> None:
 
 
 def _validations(args: argparse.Namespace, data: DataFolder | None) -> int:
-    """Write the sheet of what trainings have measured."""
+    """Write the score sheet of the last validations of training runs."""
     from tdo_plugin.evaluation.systems import named_folders
     from tdo_plugin.evaluation.validated import validation_sheet
 

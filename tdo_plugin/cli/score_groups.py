@@ -1,4 +1,4 @@
-"""The groups of directions of `tdo score` and `tdo compare`, by their options."""
+"""The direction groups of `tdo score` and `tdo compare`, from their options."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ if TYPE_CHECKING:
 def groups_of(
     args: argparse.Namespace, chosen: Protocol, data: DataFolder | None, directions: list[str]
 ) -> Groups:
-    """The groups of directions that are scored, by name.
+    """The groups of scored directions, by name.
 
     Args:
-        args: the options of groups.
+        args: the group options.
         chosen: the protocol, which may have groups by training size.
-        data: the data folder that was decoded, if it is known.
-        directions: all that are scored.
+        data: the data folder that was decoded, if known.
+        directions: all scored directions.
 
     Raises:
-        UserError: a hub, trained directions or groups that do not fit the directions.
+        UserError: a hub, trained directions or groups that do not match the directions.
     """
     from tdo_plugin.evaluation.groups import (
         HIGH,
@@ -50,39 +50,37 @@ def groups_of(
     groups = standard_groups(directions, trained, hub)
     if args.sizes or (chosen.size_groups and data is not None):
         if data is None:
-            raise UserError("`--sizes` must have --data, which knows the training sizes")
+            raise UserError("`--sizes` must come with --data, which has the training sizes")
         bounds = _size_bounds(args.size_bounds) if args.size_bounds else (HIGH, MEDIUM)
         groups |= size_groups(directions, data.training_sizes(), hub or "en", bounds)
     elif args.size_bounds:
-        raise UserError("`--size-bounds` must come with --sizes or a protocol that has size groups")
+        raise UserError("`--size-bounds` must come with --sizes or a protocol with size groups")
     if args.families:
         families, unknown = family_groups(directions, hub or "en")
         groups |= families
         if unknown:
-            tell(f"note: no language family is known for {', '.join(unknown)}")
+            tell(f"note: unknown language family: {', '.join(unknown)}")
     custom = user_groups(args.group, directions)
     if clash := [name for name in custom if name in groups]:
-        raise UserError(f"`--group` must have names of its own; {clash[0]} is there already")
+        raise UserError(f"`--group` must have a new name; {clash[0]} already exists")
     return groups | custom
 
 
 def _size_bounds(text: str) -> tuple[int, int]:
-    """Sentence pairs from which on a direction is High, and Medium."""
+    """The minimum numbers of sentence pairs of the groups High and Medium."""
     high, _, medium = text.partition(",")
     if not (high.isdecimal() and medium.isdecimal() and int(high) > int(medium) > 0):
         raise UserError(
-            "`--size-bounds` must be two whole numbers above 0, the larger one first, such as "
+            "`--size-bounds` must be two whole numbers above 0, the larger first, such as "
             f"900000,100000; it is {text}"
         )
     return int(high), int(medium)
 
 
 def _check_hub(hub: str | None, trained: set[str] | None, directions: list[str]) -> None:
-    """Raise UserError where a hub or trained directions have nothing to do with what is scored."""
+    """Raise UserError if the hub or all trained directions are absent from the scored ones."""
     languages = {language for direction in directions for language in direction.split("-")}
     if hub is not None and hub not in languages:
         raise UserError(f"`--hub` must be one of {', '.join(sorted(languages))}; it is {hub}")
     if trained is not None and not trained.intersection(directions):
-        raise UserError(
-            f"`--supervised` must name some of {', '.join(directions)}; it names none of them"
-        )
+        raise UserError(f"`--supervised` must name some of {', '.join(directions)}; it names none")

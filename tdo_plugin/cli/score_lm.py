@@ -1,4 +1,4 @@
-"""`tdo score-lm`: how likely sentence pairs, or text alone, are to a model."""
+"""`tdo score-lm`: the likelihood of sentence pairs or monolingual text under a model."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from tdo_plugin.evaluation.decoding.likelihood import Likelihood
     from tdo_plugin.evaluation.decoding.translator import Translator
 
-HELP = "the perplexity of sentence pairs, or of text alone, under a model"
+HELP = "compute the perplexity of sentence pairs or monolingual text under a model"
 EXAMPLE = "tdo score-lm my-data --path my-model/average.pt"
 SPLITS = ("train", "valid", "test")
 
@@ -28,36 +28,43 @@ SPLITS = ("train", "valid", "test")
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     add = parser.add_argument
-    add("data", type=Path, metavar="DATA", help="folder that tdo prepare or preprocess made")
+    add("data", type=Path, metavar="DATA", help="data folder (`tdo prepare` or `tdo preprocess`)")
     add(
         "--path",
         required=True,
         metavar="CKPT[:CKPT...]",
-        help="the model, several for an ensemble; of a folder its average (see --average)",
+        help="the model: a checkpoint, several for an ensemble, or a folder (see --average)",
     )
-    add("--average", default="best-1", metavar="RULE", help="best-N or last-N (default best-1)")
+    add(
+        "--average",
+        default="best-1",
+        metavar="RULE",
+        help="which checkpoints of a folder in --path to average: best-N or last-N (default "
+        "best-1)",
+    )
     add(
         "--pairs",
         metavar="P",
         help="sentence pairs of DATA: all, supervised, zero-shot, or a list such as en-de,fr-de "
-        "(default: all that there are, unless --text is given)",
+        "(default: all available pairs, unless --text is given)",
     )
-    add("--split", choices=SPLITS, help="of which sets the pairs are (default test)")
+    add("--split", choices=SPLITS, help="split of DATA (default test)")
     add(
         "--text",
         action="append",
         default=[],
         metavar="LANG=FILE",
-        help="text alone, a sentence a line, as a target without a source; may be repeated",
+        help="monolingual text, one sentence per line, scored as a target without a source; "
+        "repeatable",
     )
-    add("--json", type=Path, metavar="FILE", help="write the figures there")
+    add("--json", type=Path, metavar="FILE", help="also write the table as JSON")
     add(
         "--sentences",
         type=Path,
         metavar="FILE",
-        help="write each sentence's log-likelihoods there, in nats, separated by tabs",
+        help="write each sentence's log-likelihoods in nats as tab-separated values",
     )
-    add("--max-tokens", type=int, default=4000, metavar="N", help="of a batch (default 4000)")
+    add("--max-tokens", type=int, default=4000, metavar="N", help="tokens per batch (default 4000)")
     add(
         "--precision",
         choices=("fp32", "fp16", "bf16"),
@@ -69,15 +76,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 @dataclass(frozen=True)
 class Figures:
-    """Of a set of sentences.
+    """Summed log-likelihoods of a set of sentences.
 
     Attributes:
-        name: its direction, or its language where it is text alone.
-        sentences: how many.
+        name: the direction, or the language of monolingual text.
+        sentences: number of sentences.
         target: log P(target | source), in nats.
-        target_tokens: how many that are.
-        source: log P(source), where the model predicts it.
-        source_tokens: likewise.
+        target_tokens: number of target tokens.
+        source: log P(source), in nats, if the model predicts the source.
+        source_tokens: number of source tokens.
     """
 
     name: str
@@ -88,7 +95,7 @@ class Figures:
     source_tokens: int
 
     def as_dict(self) -> dict[str, Any]:
-        """For JSON and the table: counts, and perplexities of a token."""
+        """The row for JSON and the table: counts, and perplexities per token."""
         from tdo_plugin.evaluation.decoding.likelihood import perplexity
 
         row: dict[str, Any] = {
@@ -119,7 +126,7 @@ def run(args: argparse.Namespace) -> int:
     options = DecodingOptions(paths, max_tokens=args.max_tokens, precision=args.precision)
     options.check()
     translator = load(Work(options, data, data.root, None), "cuda:0" if gpus_here(args) else "cpu")
-    reason = None if texts else _why_no_source(paths, translator)  # text has none to leave out
+    reason = None if texts else _why_no_source(paths, translator)  # monolingual text has no source
     with ExitStack() as stack:
         lines = stack.enter_context(complete_file(args.sentences)) if args.sentences else None
         summed = []
@@ -149,15 +156,15 @@ def run(args: argparse.Namespace) -> int:
             stream.write("\n")
     print("\n".join(_table(rows)), flush=True)
     if reason is not None:
-        tell(f"P(source) is left out: {reason}")
+        tell(f"P(source) is omitted: {reason}")
     return 0
 
 
 def _check(args: argparse.Namespace) -> list[tuple[str, Path]]:
-    """Languages and files of text.
+    """The languages and files of monolingual text.
 
     Raises:
-        UserError: options that contradict each other, or no such file.
+        UserError: options that contradict each other, or a missing file.
     """
     from tdo_plugin.evaluation.decoding.decoded_checkpoints import check_rule
 
@@ -168,12 +175,12 @@ def _check(args: argparse.Namespace) -> list[tuple[str, Path]]:
     for option in ("json", "sentences"):
         path = getattr(args, option)
         if path and (path.is_dir() or not path.absolute().parent.is_dir()):
-            raise UserError(f"`--{option}` must be a file in a folder that is there; it is {path}")
+            raise UserError(f"`--{option}` must be a file in an existing folder; it is {path}")
     texts = []
     for text in args.text:
         language, _, file = text.partition("=")
         if not (language and file and Path(file).is_file()):
-            raise UserError(f"`--text` must be LANG=FILE with a file that is there; it is {text}")
+            raise UserError(f"`--text` must be LANG=FILE with an existing file; it is {text}")
         texts.append((language, Path(file)))
     return texts
 
@@ -185,14 +192,14 @@ def _sets(
     texts: Sequence[tuple[str, Path]],
     reason: str | None,
 ) -> Iterator[tuple[str, Any, Any, bool]]:
-    """Name, task, sentences, and whether sources are scored, but for a reason not to."""
+    """Name, task and sentences of each set, and whether sources are scored (no `reason`)."""
     from tdo_plugin.data.textfolder import read_lines
     from tdo_plugin.evaluation.decoding.loading import has_set
 
     for language, file in texts:
         lines = [line for line in read_lines(file) if line.strip()]
         if not lines:
-            raise UserError(f"`--text` must have a line that is not empty; {file} has none")
+            raise UserError(f"`--text` must have a non-empty line; {file} has none")
         yield (language, *translator.text_alone(language, lines), False)
     if texts:
         return
@@ -202,22 +209,22 @@ def _sets(
         direction for direction in chosen if args.pairs or has_set(data, split, direction)
     ]
     if not directions:
-        raise UserError(f"`--split` must be one that DATA has; it has no {split} set")
+        raise UserError(f"`--split` must be a split of DATA; DATA has no {split} set")
     for direction in directions:
         task = translator.set_of(split, direction)
         yield direction, task, task.dataset(split), reason is None
 
 
 def _why_no_source(paths: Sequence[Path], translator: Translator) -> str | None:
-    """Why P(source) is no probability of this model's; None where it is one."""
+    """Why this model does not define P(source); None if it does."""
     from tdo_plugin.checkpoints import read
 
     if not translator.tags_sources:
-        return "nothing stands before the first token (`--encoder-langtok`)"
+        return "no tag precedes the first source token (`--encoder-langtok`)"
     for path, model in zip(paths, translator.models, strict=True):
         spec = getattr(getattr(model, "core", None), "spec", None)
         if spec is None or spec.source_attention != "causal":
-            return "source positions see later ones (`--tdo-source-attention` is not causal)"
+            return "source positions attend to later ones (`--tdo-source-attention` is not causal)"
         cfg = read(path, "--path").get("cfg") or {}
         options = cfg.get("criterion") or {}
         options = options if isinstance(options, dict) else vars(options)
@@ -225,7 +232,7 @@ def _why_no_source(paths: Sequence[Path], translator: Translator) -> str | None:
         trained = name.endswith("_tlm") or "reconstruction" in (options.get("loss_terms") or "")
         task = options.get("reconstruction_task", "lm")
         if not trained or task != "lm" or not options.get("reconstruction_weight", 1):
-            return "the model was not trained to (`--reconstruction-task lm`)"
+            return "the model was not trained on it (`--reconstruction-task lm`)"
     return None
 
 
@@ -242,12 +249,12 @@ def _summed(name: str, likelihoods: Sequence[Likelihood]) -> Figures:
 
 
 def _finite(value: Any) -> Any:
-    """JSON has no infinity."""
+    """The value, or None for an infinite or NaN number, which JSON cannot represent."""
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def _table(rows: Sequence[dict[str, Any]]) -> list[str]:
-    """For reading: what each set has."""
+    """The table as lines of text, one row per set."""
     names = list(dict.fromkeys(name for row in rows for name in row))
     shown = [
         [

@@ -1,4 +1,4 @@
-"""The metrics and the language detector of `tdo score` and `tdo compare`, by their options."""
+"""The metrics and the language detector of `tdo score` and `tdo compare`, from their options."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 
 
 def chosen_metrics(requested: str | None, chosen: Protocol) -> tuple[str, ...]:
-    """The keys of `--metrics`, or the protocol's.
+    """The metric keys in `--metrics`, or the protocol's.
 
     Raises:
-        UserError: one is no metric.
+        UserError: an unknown metric.
     """
     if requested is None:
         return chosen.metrics
@@ -32,7 +32,7 @@ def chosen_metrics(requested: str | None, chosen: Protocol) -> tuple[str, ...]:
         if name not in METRICS:
             guess = did_you_mean(name, METRICS)
             raise UserError(
-                f"`--metrics` must be all or of {', '.join(METRICS)}; it has {name}{guess}"
+                f"`--metrics` must be all or among {', '.join(METRICS)}; it has {name}{guess}"
             )
     return names
 
@@ -40,13 +40,13 @@ def chosen_metrics(requested: str | None, chosen: Protocol) -> tuple[str, ...]:
 def find_detector(
     args: argparse.Namespace, data: DataFolder | None, systems: list[SystemTexts]
 ) -> tuple[Identifier | None, str]:
-    """The detector that was asked for, the protocol's, or the best that is here; and what to say.
+    """The language detector, or None, and a remark for the user.
 
-    Without one that was asked for, lid.176; without that a classifier learnt from the training
-    text, unless a protocol wants what its paper used.
+    The requested or the protocol's detector; by default lid.176, or a classifier trained on the
+    training text if lid.176 is not installed and no protocol is given.
 
     Raises:
-        UserError: one that was asked for is not to be had.
+        UserError: a requested detector is not available.
     """
     from tdo_plugin.metrics.language_id import identifier
 
@@ -62,18 +62,18 @@ def find_detector(
             raise
         reason = str(error)
     if data is None or args.protocol:
-        return None, f"No off-target share: {reason}"
+        return None, f"No off-target rate: {reason}"
     return (
         identifier("corpus", data),
-        "Languages are told apart by a classifier learnt from the training text, "
-        "since fastText's lid.176 is not on this machine.",
+        "Languages are identified by a classifier trained on the training text, since fastText's "
+        "lid.176 is not installed.",
     )
 
 
 def neural_metrics(
     args: argparse.Namespace, metrics: Iterable[str]
 ) -> dict[str, Callable[[], NeuralMetric]]:
-    """Makers of the neural metrics that are wanted; nothing heavy is imported before they run."""
+    """Factories of the requested neural metrics, which import heavy packages only when called."""
 
     def bertscore() -> NeuralMetric:
         from tdo_plugin.metrics.bertscore import BertScore

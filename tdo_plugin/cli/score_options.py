@@ -1,4 +1,4 @@
-"""The options that `tdo score` and `tdo compare` share: what is scored, and how."""
+"""The options that `tdo score` and `tdo compare` share."""
 
 from __future__ import annotations
 
@@ -9,33 +9,33 @@ from tdo_plugin.errors import UserError
 from tdo_plugin.evaluation.protocols import PROTOCOLS
 from tdo_plugin.evaluation.score_sheet import METRICS
 
-MOST_SAMPLES = 10**6  # resamples are kept in memory, four bytes a sentence
+MOST_SAMPLES = 10**6  # resamples are kept in memory, four bytes per sentence
 
 
 def add_reference(files: argparse._ArgumentGroup) -> None:
-    """Declare what single files of hypotheses are scored against."""
+    """Declare the reference, source and languages for single files of hypotheses."""
     add = files.add_argument
-    add("--ref", type=Path, metavar="FILE", help="references")
-    add("--src", type=Path, metavar="FILE", help="sources, which COMET needs")
+    add("--ref", type=Path, metavar="FILE", help="references, one per line")
+    add("--src", type=Path, metavar="FILE", help="sources, which COMET requires")
     add("-s", "--source-lang", metavar="LANG", help="language of the source")
     add("-t", "--target-lang", metavar="LANG", help="language of the target")
 
 
 def add_measures(parser: argparse.ArgumentParser) -> None:
-    """Declare what is scored, and how, for all that score."""
+    """Declare the options for data, directions, metrics, groups and significance."""
     add = parser.add_argument
     add("--data", type=Path, metavar="DATA", help="the data folder that was decoded")
     add(
         "--validations",
         action="store_true",
-        help="each DIR is a training's --save-dir: take what its last validation translated "
-        "(--eval-translation), with --data and --group alone",
+        help="each DIR is the --save-dir of a training run: use the scores of its last validation "
+        "(--eval-translation); only --data and --group apply",
     )
     add(
         "--directions",
         metavar="D",
-        help="all, supervised, zero-shot (with --data), a list such as en-de,de-fr, or patterns "
-        "such as en-*, of what is there (default: all that the systems have)",
+        help="directions to score: all, supervised or zero-shot (with --data), or a list of names "
+        "and patterns such as en-de,fr-* (default: all directions of the systems)",
     )
     _measures(parser.add_argument_group("metrics"))
     _aggregates(parser.add_argument_group("groups and significance"))
@@ -43,7 +43,7 @@ def add_measures(parser: argparse.ArgumentParser) -> None:
         "--workers",
         type=int,
         metavar="N",
-        help="processes for everything but neural metrics (default: one a core)",
+        help="processes, except for neural metrics (default: one per CPU core)",
     )
 
 
@@ -52,7 +52,7 @@ def _measures(group: argparse._ArgumentGroup) -> None:
     add(
         "--protocol",
         choices=tuple(PROTOCOLS),
-        help="measure as this paper does; options that are given as well win",
+        help="score as this paper does; other options override it",
     )
     add(
         "--metrics",
@@ -62,67 +62,81 @@ def _measures(group: argparse._ArgumentGroup) -> None:
     add(
         "--tokenizer",
         metavar="T",
-        help="of BLEU and TER: language (by the target), zh-ja-ko (by the target for these, else "
-        "13a), moses, or one of SacreBLEU's",
+        help="tokenizer of BLEU and TER: language (by target language), zh-ja-ko (by target "
+        "language for these, else 13a), moses, or one of SacreBLEU's",
     )
     add(
         "--lowercase",
         action=argparse.BooleanOptionalAction,
-        help="ignore case (default: as the protocol and the data folder say)",
+        help="ignore case (default: as in the protocol and the data folder)",
     )
     add(
         "--lid",
         metavar="DETECTOR",
-        help="fasttext (lid.176), langdetect, a fastText model file, corpus (learnt from --data), "
-        "or references (learnt from those); default: lid.176 where it is found, else corpus, else "
-        "references",
+        help="language detector for off-target rates: fasttext (lid.176), langdetect, a fastText "
+        "model file, corpus (trained on --data), or references (trained on them); default: lid.176 "
+        "if installed, else corpus, else references",
     )
-    add("--bertscore-model", metavar="MODEL", help="name or folder, for all languages")
-    add("--bertscore-layer", type=int, metavar="N", help="its layer; a folder needs one")
-    add("--comet-model", metavar="MODEL", help="name, checkpoint or folder")
-    add("--cache", type=Path, metavar="FILE", help="where neural scores are kept")
+    add(
+        "--bertscore-model",
+        metavar="MODEL",
+        help="BERTScore model for all languages, a name or folder",
+    )
+    add(
+        "--bertscore-layer",
+        type=int,
+        metavar="N",
+        help="layer of the BERTScore model; required for a folder",
+    )
+    add("--comet-model", metavar="MODEL", help="COMET model, a name, checkpoint or folder")
+    add("--cache", type=Path, metavar="FILE", help="cache file for neural scores")
     add(
         "--download",
         action="store_true",
-        help="fetch the models of metrics and detector that are not on this machine",
+        help="download missing models of metrics and detector",
     )
 
 
 def _aggregates(group: argparse._ArgumentGroup) -> None:
     add = group.add_argument
-    add("--hub", metavar="LANG", help="the language of en → X and X → en (default: the data's, en)")
+    add(
+        "--hub",
+        metavar="LANG",
+        help="hub language, en in the groups en → X and X → en (default: the data folder's, or en)",
+    )
     add(
         "--supervised",
         metavar="D",
-        help="the directions that were trained, without --data: a list, others are zero-shot",
+        help="without --data: list of trained directions; all others are zero-shot",
     )
     add(
         "--group",
         action="append",
         default=[],
         metavar="NAME=P,...",
-        help="a group by patterns of directions such as *-fr,de-*; or @FILE, JSON",
+        help="add a group of directions by patterns such as *-fr,de-*, or groups from a JSON file, "
+        "@FILE; repeatable",
     )
-    add("--families", action="store_true", help="group by language family too")
-    add("--sizes", action="store_true", help="group by training size too (High, Medium, Low)")
+    add("--families", action="store_true", help="also group by language family")
+    add("--sizes", action="store_true", help="also group by training size (High, Medium, Low)")
     add(
         "--size-bounds",
         metavar="HIGH,MEDIUM",
-        help="sentence pairs from which on a direction is High, and Medium (default "
-        "900000,100000); with --sizes or a protocol that has these groups",
+        help="with --sizes or a protocol with these groups: minimum sentence pairs of High and "
+        "Medium (default 900000,100000)",
     )
-    add("--baseline", metavar="NAME", help="the system to compare with (default: the first)")
+    add("--baseline", metavar="NAME", help="system to compare with (default: the first)")
     add(
         "--samples",
         type=int,
         default=1000,
         metavar="N",
-        help="resamples of the paired bootstrap (default 1000; 0: none)",
+        help="resamples of the paired bootstrap; 0: no significance test (default 1000)",
     )
 
 
 def check_measures(args: argparse.Namespace) -> None:
-    """Raise UserError where a number or a tokenizer cannot be."""
+    """Raise UserError for an invalid number or tokenizer."""
     for option in ("samples", "examples"):
         if getattr(args, option) < 0:
             raise UserError(f"`--{option}` must be at least 0; it is {getattr(args, option)}")

@@ -1,4 +1,4 @@
-"""Scoring the systems of `tdo score` and `tdo compare`, by their options."""
+"""Scoring the systems of `tdo score` and `tdo compare` according to their options."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def data_of(args: argparse.Namespace) -> DataFolder | None:
-    """The data folder that was decoded, if it is given."""
+    """The data folder that was decoded, if `--data` is given."""
     from tdo_plugin.data.databin import read_data_folder
 
     return read_data_folder(args.data.resolve()) if args.data else None
@@ -39,13 +39,14 @@ def score_systems(
 
     Args:
         args: the options.
-        systems: to be scored.
-        data: the data folder that was decoded, if it is known.
-        failures: what could not be read; gets what cannot be compared.
-        out: a folder that is made before anything takes its time.
+        systems: the systems to score.
+        data: the data folder that was decoded, if known.
+        failures: messages about files that could not be read; extended with directions that
+            cannot be compared.
+        out: a folder to create before the long computation.
 
     Raises:
-        UserError: options that do not fit together or the systems.
+        UserError: options that contradict each other or do not match the systems.
     """
     from tdo_plugin.evaluation.measuring import TEXT_METRICS, Plan
     from tdo_plugin.evaluation.scoring import Settings, score
@@ -55,11 +56,13 @@ def score_systems(
     systems = same_references(systems, failures)
     directions = in_order(systems, data)
     if not directions:
-        raise UserError(f"`NAME=DIR` must leave something to score; {'; '.join(failures)}")
+        raise UserError(f"`NAME=DIR` must have something to score; {'; '.join(failures)}")
     chosen = protocol(args.protocol)
     metrics = chosen_metrics(args.metrics, chosen)
     detector, remark = find_detector(args, data, systems) if "off" in metrics else (None, "")
-    if detector is None and not (args.metrics or args.protocol):  # it was not asked for
+    if detector is None and not (
+        args.metrics or args.protocol
+    ):  # off-target rates are only a default
         metrics = tuple(key for key in metrics if key != "off")
     lacking = detector is None and "off" in metrics
     settings = Settings(
@@ -94,7 +97,7 @@ def score_systems(
 def _lowercase(
     args: argparse.Namespace, systems: Sequence[SystemTexts], data: DataFolder | None
 ) -> bool:
-    """Whether case is ignored: as the option says, else where protocol, systems or data do."""
+    """Whether to ignore case: by the option, else if protocol, systems or data are lowercased."""
     from tdo_plugin.metrics.textform import read_text_form
 
     if args.lowercase is not None:
@@ -108,7 +111,7 @@ def _baseline(name: str | None, systems: Sequence[str]) -> str:
     """The system that others are compared with.
 
     Raises:
-        UserError: it is none of those that are scored.
+        UserError: the baseline is not among the scored systems.
     """
     if name and name not in systems:
         raise UserError(
@@ -119,7 +122,7 @@ def _baseline(name: str | None, systems: Sequence[str]) -> str:
 
 
 def tell_remarks(sheet: ScoreSheet) -> None:
-    """Say what could not be scored, and what a reader must know."""
+    """Print failures, missing metrics and notes of a score sheet."""
     for line in sheet.failures:
         tell(f"error: {line}")
     for key, reason in sheet.missing.items():

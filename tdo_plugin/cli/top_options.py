@@ -1,4 +1,4 @@
-"""Options of `tdo` itself, which print and end: versions, and completion of commands by a shell."""
+"""Options of `tdo` itself that print and exit: versions and shell completion."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ SHELLS = ("bash", "zsh", "tcsh")
 
 
 class PrintVersions(argparse.Action):
-    """Prints the versions of what results depend on, and the commit of a checkout."""
+    """Prints the versions of the packages that affect results, and the commit of a checkout."""
 
     def __init__(self, option_strings: list[str], dest: str, **options: Any) -> None:
-        text = "print what is installed here, and the commit"
+        text = "print the installed versions and the commit"
         super().__init__(option_strings, dest, nargs=0, help=text, **options)
 
     def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> None:
-        """Print, and end."""
+        """Print, and exit."""
         from tdo_plugin.runtime.provenance import git_commit, versions
 
         for name, version in versions().items():
@@ -29,23 +29,23 @@ class PrintVersions(argparse.Action):
 
 
 class PrintCompletion(argparse.Action):
-    """Prints what a shell needs to complete commands and options."""
+    """Prints a shell script that completes commands and options."""
 
     def __init__(self, option_strings: list[str], dest: str, **options: Any) -> None:
-        text = "print what lets a shell complete commands"
+        text = "print a shell completion script"
         super().__init__(option_strings, dest, choices=SHELLS, help=text, **options)
 
     def __call__(self, parser: argparse.ArgumentParser, _: Any, shell: Any, *__: Any) -> None:
-        """Print, and end."""
+        """Print, and exit."""
         try:
             import shtab
         except ImportError:
             parser.error(
-                f"`{self.option_strings[0]}` must have shtab (pip install shtab); it is not there"
+                f"`{self.option_strings[0]}` requires shtab, which is missing (pip install shtab)"
             )
         for action in _actions(parser):
             if action.type is Path:
-                action.complete = shtab.FILE  # type: ignore[attr-defined]  # which shtab reads
+                action.complete = shtab.FILE  # type: ignore[attr-defined]  # shtab reads it
         print(shtab.complete(parser, shell))
         parser.exit()
 
@@ -54,6 +54,6 @@ def _actions(parser: argparse.ArgumentParser) -> Iterator[argparse.Action]:
     for action in parser._actions:
         yield action
         if isinstance(action, argparse._SubParsersAction):
-            action.help = None  # shtab leaves out what help does
+            action.help = None  # shtab skips commands with suppressed help
             for command in action.choices.values():
                 yield from _actions(command)

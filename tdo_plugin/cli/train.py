@@ -1,4 +1,4 @@
-"""`tdo train`: build the `fairseq-train` command of a config, print it, become it."""
+"""`tdo train`: build a config's `fairseq-train` command, print it, and exec it."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from tdo_plugin.experiments.named_configs import NamedConfig
     from tdo_plugin.launch.training_record import TrainingRecord
 
-HELP = "train a config's system on a data folder: prints the fairseq-train command, then runs it"
+HELP = "train a config's system on a data folder: print the fairseq-train command, then run it"
 EXAMPLE = "tdo train own-data/tdo-instrucl my-data --save-dir my-model"
 
 
@@ -35,7 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     add = parser.add_argument
     add("config", metavar="CONFIG", help=CONFIG)
-    add("data", type=Path, metavar="DATA", help="folder that tdo prepare or preprocess made")
+    add("data", type=Path, metavar="DATA", help="data folder (`tdo prepare` or `tdo preprocess`)")
     _options(parser)
     take_rest(parser, "fairseq-train")
 
@@ -46,7 +46,8 @@ def _options(parser: argparse.ArgumentParser) -> None:
         "--save-dir",
         type=Path,
         metavar="DIR",
-        help="where checkpoints go (default: checkpoints/FOLDER-CONFIG); training resumes there",
+        help="checkpoint folder; a training run found there is resumed (default: "
+        "checkpoints/FOLDER-CONFIG)",
     )
     scale_option(parser)
     machine_options(parser)
@@ -55,13 +56,11 @@ def _options(parser: argparse.ArgumentParser) -> None:
         type=int,
         default=1,
         metavar="N",
-        help="processes on the CPU of each machine (default 1), where no GPU is used",
+        help="without GPUs: training processes on each machine's CPU (default 1)",
     )
-    add("--nodes", type=int, default=1, metavar="N", help="machines that train together")
-    add("--rendezvous", metavar="HOST:PORT", help="of the first of several machines, a free port")
-    slurm_options(
-        parser, "write a Slurm script for --nodes with --gpus each (or --cpu), and submit it"
-    )
+    add("--nodes", type=int, default=1, metavar="N", help="machines to train on (default 1)")
+    add("--rendezvous", metavar="HOST:PORT", help="with --nodes: first machine and a free port")
+    slurm_options(parser, "write and submit a Slurm script for --nodes with --gpus each (or --cpu)")
     add("--dry-run", action="store_true", help="only print the command, or the Slurm script")
     add("--help-model", action=PrintModelOptions)
 
@@ -91,9 +90,9 @@ def run(args: argparse.Namespace) -> int:
 
 
 def start(record: TrainingRecord, save_dir: Path, dry_run: bool) -> int:
-    """Print the command of a training and, unless it is a dry run, become it.
+    """Print the command of a training run and, unless it is a dry run, exec it.
 
-    What is trained is noted in the folder first, for `tdo resume`.
+    First writes a record of the training to the folder, for `tdo resume`.
     """
     from tdo_plugin.launch.environment import announce, settings, threads_each
     from tdo_plugin.launch.programs import program
@@ -112,7 +111,7 @@ def start(record: TrainingRecord, save_dir: Path, dry_run: bool) -> int:
 
 
 def _check_needed(named: NamedConfig, extra: Sequence[str]) -> None:
-    """Raise UserError where what only a run of experiments makes is not given."""
+    """Raise UserError if an input that only `tdo reproduce` makes is not given."""
     given = {word.partition("=")[0] for word in extra}
     for option, why in named.needed.items():
         if option not in given:
@@ -122,18 +121,17 @@ def _check_needed(named: NamedConfig, extra: Sequence[str]) -> None:
 def _check_slurm(args: argparse.Namespace) -> None:
     check_sbatch(args)
     if args.slurm and not (args.gpus or args.cpu):
-        raise UserError("`--gpus` must be at least 1 with --slurm, or --cpu be given; it is not")
+        raise UserError("`--gpus` or `--cpu` must be given with --slurm; neither is")
     if args.slurm and args.rendezvous:
         raise UserError(
-            f"`--rendezvous` must be left out with --slurm, which knows the machines; it is "
-            f"{args.rendezvous}"
+            f"`--rendezvous` must be left out with --slurm, which sets it; it is {args.rendezvous}"
         )
 
 
 def _submit(
     args: argparse.Namespace, named: NamedConfig, save_dir: Path, record: TrainingRecord
 ) -> int:
-    """Write the script into the folder of the checkpoints, and become its sbatch."""
+    """Write the script to the checkpoint folder, and exec sbatch on it."""
     from tdo_plugin.launch.slurm_script import job_script
     from tdo_plugin.runtime.files import write_text
 
@@ -162,7 +160,7 @@ def _submit(
 
 
 def _become(command: Sequence[str], variables: Mapping[str, str]) -> int:
-    """Replace this process, so that a signal reaches the command itself."""
+    """Replace this process by the command, so that signals reach the command."""
     try:
         os.execvpe(command[0], list(command), {**os.environ, **variables})
     except OSError as error:

@@ -1,4 +1,4 @@
-"""`tdo translate`: the directions of a data folder, by one of two engines, or plain text."""
+"""`tdo translate`: translate test directions, by one of two engines, or plain text."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ if TYPE_CHECKING:
     from tdo_plugin.evaluation.decoding.worker import Work
     from tdo_plugin.evaluation.protocols import Protocol
 
-HELP = "translate all test directions with one load of the model, or plain text"
+HELP = "translate all test directions of a data folder, or plain text, loading the model once"
 EXAMPLE = """
 tdo translate my-data --path my-model --average best-5 --out my-output
 tdo translate my-data --path my-model --out my-output --engine fairseq --dry-run
 """
 
-# by engine, what only the other one can do
+# by engine, the options that only the other engine supports
 OF_THE_OTHER = {
     "pool": ("dry_run",),
     "fairseq": ("input", "interactive", "pivot", "pivot_path", "perplexity"),
@@ -55,50 +55,47 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     from tdo_plugin.evaluation.protocols import PROTOCOLS
 
     add = parser.add_argument
-    add("data", type=Path, metavar="DATA", help="folder that tdo prepare or preprocess made")
+    add("data", type=Path, metavar="DATA", help="data folder (`tdo prepare` or `tdo preprocess`)")
     path_option(parser)
     what = parser.add_argument_group("test sets")
     what.add_argument(
         "--pairs",
         metavar="P",
-        help="all, supervised, zero-shot, or a list such as en-de,fr-de (default all)",
+        help="directions: all, supervised, zero-shot, or a list such as en-de,fr-de (default all)",
     )
     what.add_argument(
-        "--out", type=Path, metavar="DIR", help="folder for SRC-TGT.{src,hyp,ref,jsonl}"
+        "--out", type=Path, metavar="DIR", help="output folder for SRC-TGT.{src,hyp,ref,jsonl}"
     )
     what.add_argument(
-        "--pivot", metavar="LANG", help="translate through this language, in two steps"
+        "--pivot", metavar="LANG", help="translate in two steps through this language"
     )
     what.add_argument(
         "--pivot-path",
         metavar="CKPT[:CKPT...]",
-        help="the model that translates from the pivot; --path's translates into it then "
-        "(default: one model does both)",
+        help="the model for the step from the pivot; --path is then only for the step into it "
+        "(default: --path for both)",
     )
     what.add_argument(
         "--perplexity",
         action="store_true",
-        help="measure the perplexity of each direction's validation set too",
+        help="also compute the perplexity of each direction's validation set",
     )
-    what.add_argument("--fresh", action="store_true", help="do again what DIR has already")
+    what.add_argument("--fresh", action="store_true", help="redo directions that DIR already has")
     engine = parser.add_argument_group("engine")
     engine.add_argument(
         "--engine",
         choices=tuple(OF_THE_OTHER),
         default="pool",
-        help="pool: workers that load the model once and share the directions; fairseq: the stock "
-        "fairseq-generate for each direction, with flags of its own that are given behind "
-        "(default pool)",
+        help="pool: workers load the model once and share the directions; fairseq: run stock "
+        "fairseq-generate for each direction, which also receives any further flags (default pool)",
     )
     engine.add_argument(
         "--dry-run", action="store_true", help="only print the commands of --engine fairseq"
     )
     take_unknown(parser, lambda args: bool(args.engine == "fairseq"))
     text = parser.add_argument_group("plain text")
-    text.add_argument("--input", metavar="FILE", help="translate a text file (- is standard input)")
-    text.add_argument(
-        "--interactive", action="store_true", help="translate what is typed, line by line"
-    )
+    text.add_argument("--input", metavar="FILE", help="translate a text file (-: standard input)")
+    text.add_argument("--interactive", action="store_true", help="translate typed lines one by one")
     text.add_argument("-s", "--source-lang", metavar="LANG", help="language of the text")
     text.add_argument("-t", "--target-lang", metavar="LANG", help="language to translate into")
     text.add_argument(
@@ -108,14 +105,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     search.add_argument(
         "--protocol",
         choices=tuple(PROTOCOLS),
-        help="decode as this paper does; options that are given as well win",
+        help="decode as this paper does; other options override it",
     )
     search_options(search)
     machine_options(parser)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Translate; 1 where a direction failed."""
+    """Translate; returns 1 if a direction failed."""
     from tdo_plugin.data.databin import read_data_folder
     from tdo_plugin.evaluation.decoding.worker import Work
     from tdo_plugin.evaluation.protocols import protocol
@@ -131,7 +128,7 @@ def run(args: argparse.Namespace) -> int:
     work = Work(options, data, args.out.resolve(), args.user_dir, from_pivot)
     if args.engine == "fairseq":
         return _with_fairseq(args, work)
-    # of two models, neither has a perplexity of the whole way
+    # with two models, neither has a perplexity of the whole direction
     perplexity = args.perplexity or (chosen.perplexity and not from_pivot)
     return _test_sets(args, work, perplexity)
 
@@ -139,7 +136,7 @@ def run(args: argparse.Namespace) -> int:
 def _from_pivot(
     args: argparse.Namespace, chosen: Protocol, options: DecodingOptions
 ) -> dict[str, DecodingOptions]:
-    """How to decode from the pivot, where another model does that."""
+    """The decoding options for the step from the pivot, if another model does it."""
     from tdo_plugin.evaluation.decoding.decoded_checkpoints import resolve
 
     if args.pivot_path is None:
@@ -170,7 +167,7 @@ def _check(args: argparse.Namespace) -> None:
         raise UserError("`--output` must be left out with --interactive; it is given")
     if args.pivot_path is not None:
         if not args.pivot:
-            raise UserError("`--pivot-path` must come with --pivot; that is missing")
+            raise UserError("`--pivot-path` must come with --pivot; it is missing")
         if args.perplexity:
             raise UserError("`--perplexity` must be left out with --pivot-path; it is given")
     check_decoding(args, *filter(None, (args.path, args.pivot_path)))
@@ -197,7 +194,7 @@ def _with_fairseq(args: argparse.Namespace, work: Work) -> int:
 def _commands(
     args: argparse.Namespace, work: Work, directions: Sequence[str], lock: int | None = None
 ) -> Callable[..., Iterator[Event]]:
-    """Print the stock commands of some directions; what runs them."""
+    """Print the stock commands of the directions; returns the function that runs them."""
     from tdo_plugin.evaluation.decoding.fairseq_engine import FairseqWork, generate_all
     from tdo_plugin.launch.environment import announce
 
@@ -218,7 +215,7 @@ def _test_sets(args: argparse.Namespace, work: Work, perplexity: bool) -> int:
     if args.pivot and args.pivot not in data.languages:
         raise UserError(f"`--pivot` must be one of {', '.join(data.languages)}; it is {args.pivot}")
     if out.exists() and (not out.is_dir() or out == data.root):
-        raise UserError(f"`--out` must be a folder of its own; it is {args.out}")
+        raise UserError(f"`--out` must be a folder other than DATA; it is {args.out}")
     with alone(out) as lock, ended_by_signal(hint=GOES_ON):
         how = _how(args, work)
         _take_over(out, how, args.fresh)
@@ -230,7 +227,7 @@ def _test_sets(args: argparse.Namespace, work: Work, perplexity: bool) -> int:
         jobs = [job for stage in todo for job in stage]
         whole = sum(map(len, stages)) - len(jobs)
         if whole:
-            tell(f"{whole} of {whole + len(jobs)} directions are whole already")
+            tell(f"{whole} of {whole + len(jobs)} directions are already complete")
 
         def seen(event: Event) -> None:
             if event.kind == "ready" and read_how(out) is None:
@@ -245,7 +242,7 @@ def _test_sets(args: argparse.Namespace, work: Work, perplexity: bool) -> int:
 
 
 def _how(args: argparse.Namespace, work: Work) -> dict[str, Any]:
-    """What the folder's hypotheses depend on, and what made them."""
+    """The settings that determine the folder's hypotheses, and how they were made."""
     from tdo_plugin.data.databin import MARK
     from tdo_plugin.metrics.textform import read_text_form
     from tdo_plugin.runtime.files import sha256
@@ -271,10 +268,10 @@ def _how(args: argparse.Namespace, work: Work) -> dict[str, Any]:
 
 
 def _take_over(out: Path, how: dict[str, Any], fresh: bool) -> None:
-    """Make `out` a folder of these settings.
+    """Claim `out` for these settings.
 
     Raises:
-        UserError: it has hypotheses of other settings, and they are not to be replaced.
+        UserError: `out` has hypotheses with other settings, and `fresh` is not set.
     """
     from tdo_plugin.evaluation.outputs import (
         has_others_hypotheses,
@@ -284,18 +281,18 @@ def _take_over(out: Path, how: dict[str, Any], fresh: bool) -> None:
 
     if has_others_hypotheses(out):
         raise UserError(
-            f"`--out` must be a folder of tdo translate, or a new one; {out} has hypotheses of "
-            "something else"
+            f"`--out` must be new or an output folder of tdo translate; {out} has hypotheses from "
+            "another program"
         )
     before = None if fresh else read_how(out)
     if before is not None and before.get("settings") != how["settings"] and not fresh:
         old, new = before.get("settings") or {}, how["settings"]
         differing = [name for name in {**new, **old} if old.get(name) != new.get(name)]
         raise UserError(
-            f"`--out` must be a new folder, or --fresh given; {out} was made with other "
+            f"`--out` must be a new folder, or --fresh given; {out} was made with different "
             f"{', '.join(differing)}"
         )
-    if fresh or before is None:  # what nobody knows the settings of is worth nothing
+    if fresh or before is None:  # hypotheses with unknown settings are useless
         remove_translations(out)
 
 

@@ -1,1 +1,1 @@
-"""What models and trainings cost, by what they compute: nothing here is measured."""
+"""Computed costs of models and training runs, from FLOPs; nothing here is measured."""

@@ -1,4 +1,4 @@
-"""What an architecture is: its parameters by part, and its FLOPs."""
+"""Description of an architecture: its parameters by part, and its FLOPs."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from tdo_plugin.runtime.log_lines import without_log_lines
 if TYPE_CHECKING:
     from tdo_plugin.modules.spec import ModelSpec
 
-SPECIAL_SYMBOLS = 4  # at the head of every fairseq dictionary
-# Each layer is built, if without memory; and the product of any three sizes must fit into 64 bits.
+SPECIAL_SYMBOLS = 4  # at the beginning of every fairseq dictionary
+# Each layer is built (without memory), and the product of any three sizes must fit into 64 bits.
 MOST_LAYERS = 1000
 MOST_WIDE = 10**6
 MOST = {
@@ -27,44 +27,56 @@ MOST = {
 
 
 def description_options(parser: argparse.ArgumentParser) -> None:
-    """Declare the options; the model's own come from fairseq, once this command is really run."""
+    """Declare the options; model options are added by fairseq only when the command runs."""
     add = parser.add_argument
-    add("--arch", required=True, metavar="NAME", help="as --arch of fairseq-train")
+    add("--arch", required=True, metavar="NAME", help="architecture, as --arch of fairseq-train")
     add("--vocab-size", type=int, required=True, metavar="V", help="entries of the dictionary")
     add(
         "--target-vocab-size",
         type=int,
         metavar="V",
-        help="entries of the target's dictionary (default: --vocab-size)",
+        help="entries of the target dictionary (default: --vocab-size)",
     )
     add(
         "--num-languages",
         type=int,
         default=0,
         metavar="K",
-        help="languages of the parts for each target language, such as --tdo-laln",
+        help="number of languages, for parameters per target language, such as --tdo-laln",
     )
     add(
         "--num-pairs",
         type=int,
         default=0,
         metavar="P",
-        help="language pairs of --tdo-adapter-dim",
+        help="number of language pairs, for --tdo-adapter-dim",
     )
-    add("--source-length", type=int, default=30, metavar="S", help="with tag and end (default 30)")
-    add("--target-length", type=int, default=30, metavar="T", help="with the end (default 30)")
-    add("--beam", type=int, default=4, metavar="K", help="beams in generation (default 4)")
+    add(
+        "--source-length",
+        type=int,
+        default=30,
+        metavar="S",
+        help="source tokens including tag and end symbol (default 30)",
+    )
+    add(
+        "--target-length",
+        type=int,
+        default=30,
+        metavar="T",
+        help="target tokens including the end symbol (default 30)",
+    )
+    add("--beam", type=int, default=4, metavar="K", help="beam size in generation (default 4)")
     add(
         "--instrucl-layer",
         type=int,
         metavar="LAYER",
-        help="layer that InstruCL contrasts, from 1 (default: as in training)",
+        help="layer for InstruCL's contrastive loss, counted from 1 (default: as in training)",
     )
     _model_options_when_parsing(parser)
 
 
 def _model_options_when_parsing(parser: argparse.ArgumentParser) -> None:
-    """Add the options of the model just before parsing: fairseq, which has them, loads slowly."""
+    """Add the model options just before parsing, since fairseq, which has them, loads slowly."""
     parse = parser.parse_known_args
 
     def parse_known_args(args: Any = None, namespace: Any = None) -> Any:
@@ -76,13 +88,13 @@ def _model_options_when_parsing(parser: argparse.ArgumentParser) -> None:
 
 
 def add_model_options(parser: argparse.ArgumentParser) -> None:
-    """Declare the model's own options, which are fairseq's."""
+    """Declare the model options, which are those of fairseq-train."""
     with without_log_lines():
         from tdo_plugin.models.tdo_transformer import TdoTransformer
     group = parser.add_argument_group(
         "model",
         "options of fairseq-train that change the architecture",
-        argument_default=argparse.SUPPRESS,  # what is not given is the architecture's to fill in
+        argument_default=argparse.SUPPRESS,  # the architecture fills in the rest
     )
     TdoTransformer.add_args(group)  # type: ignore[arg-type]
     for side in ("source", "target"):
@@ -91,15 +103,15 @@ def add_model_options(parser: argparse.ArgumentParser) -> None:
             type=int,
             default=1024,
             metavar="N",
-            help=f"longest {side}; counts for learned positions",
+            help=f"maximum {side} length, which matters for learned positions (default 1024)",
         )
 
 
 def describe(args: argparse.Namespace) -> dict[str, Any]:
-    """All that is known of the architecture, with stable keys; FLOPs are for one sentence.
+    """The description of an architecture, with stable keys; FLOPs are for one sentence.
 
     Raises:
-        UserError: on an unknown architecture, or wrong numbers.
+        UserError: an unknown architecture, or invalid numbers.
     """
     from tdo_plugin.analysis.cost import FlopModel, count_parameters, outline
     from tdo_plugin.models.config import OPTIONS, destination, spec_from_args
@@ -158,7 +170,7 @@ def _check(args: argparse.Namespace, names: Sequence[str]) -> None:
 
 
 def _instrucl_layer(spec: ModelSpec, requested: int | None) -> int | None:
-    """The layer that is contrasted; None where the model cannot read targets as source."""
+    """InstruCL's layer; None if the model cannot encode targets as sources."""
     from tdo_plugin.criterions.instrucl import instrucl_layer
 
     if spec.share_embeddings != "all" and requested is None:

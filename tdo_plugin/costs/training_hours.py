@@ -1,4 +1,4 @@
-"""What a training takes: GPU hours by FLOPs and an assumed speed."""
+"""GPU hours of a training run, from FLOPs and an assumed speed."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ ASSUMED = {
 
 
 def assumption_options(parser: argparse.ArgumentParser) -> None:
-    """Declare what is assumed of data and machine; `assumptions` has what is not given."""
-    group = parser.add_argument_group("what is assumed", argument_default=argparse.SUPPRESS)
+    """Declare assumptions about data and machine; `assumptions` fills in defaults."""
+    group = parser.add_argument_group("assumptions", argument_default=argparse.SUPPRESS)
     add = group.add_argument
     add(
         "--vocab-size",
@@ -38,57 +38,65 @@ def assumption_options(parser: argparse.ArgumentParser) -> None:
         "--num-languages",
         type=int,
         metavar="K",
-        help="languages of --tdo-laln, --tdo-lalt and --tdo-target-attention (default 100)",
+        help="number of languages, for --tdo-laln, --tdo-lalt and --tdo-target-attention (default "
+        "100)",
     )
     add(
         "--num-pairs",
         type=int,
         metavar="P",
-        help="language pairs of --tdo-adapter-dim (default 198, of 99 languages with English)",
+        help="number of language pairs, for --tdo-adapter-dim (default 198: 99 languages from and "
+        "into English)",
     )
     add(
         "--source-length",
         type=int,
         metavar="S",
-        help="with tag and end (default 30)",
+        help="mean source tokens including tag and end symbol (default 30)",
     )
     add(
         "--target-length",
         type=int,
         metavar="T",
-        help="with the end (default 30)",
+        help="mean target tokens including the end symbol (default 30)",
     )
     add(
         "--tflops",
         type=float,
         metavar="X",
-        help="what a GPU could do at most, in TFLOP/s (default 312: an A100 in half precision)",
+        help="peak speed of a GPU in TFLOP/s (default 312: an A100 in half precision)",
     )
     add(
         "--utilization",
         type=float,
         metavar="U",
-        help="share of it that trainings reach; nothing here measures it (default 0.3)",
+        help="share of the peak speed that training reaches, an assumption (default 0.3)",
     )
     add(
         "--epoch-sentences",
         type=int,
         metavar="N",
-        help="sentences of an epoch, as they are drawn, for configs that end with --max-epoch",
+        help="sampled sentences per epoch, for configs that end with --max-epoch",
     )
     add(
         "--done",
         type=int,
         metavar="N",
-        help="updates that are done already, as those before a fine-tuning (default 0)",
+        help="updates that are already done, such as those before fine-tuning (default 0)",
     )
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """One training: its config's name, parameters, updates, operations, and hours of one GPU.
+    """Cost of one training.
 
-    `upper_bound` is whether it does less than is counted.
+    Attributes:
+        name: the config's name.
+        parameters: number of parameters.
+        updates: number of updates.
+        flops: total floating-point operations.
+        hours: hours on one GPU.
+        upper_bound: whether the true cost may be lower.
     """
 
     name: str
@@ -100,14 +108,14 @@ class Estimate:
 
 
 def assumptions(given: argparse.Namespace, usual: Sequence[str] = ()) -> argparse.Namespace:
-    """What is assumed: what is given, else what is usual for a training, else for all.
+    """The assumptions: given values, else the usual values of a training run, else defaults.
 
     Args:
-        given: of `assumption_options`, and others.
-        usual: words of these options.
+        given: values of `assumption_options`, among others.
+        usual: words of these options that are usual for the training.
 
     Raises:
-        UserError: options that make no sense.
+        UserError: an invalid value.
     """
     parser = RaisingParser(prog="estimate", add_help=False, allow_abbrev=False)
     assumption_options(parser)
@@ -133,19 +141,20 @@ def _check(args: argparse.Namespace) -> None:
 
 
 def estimate(name: str, config: Config, args: argparse.Namespace) -> Estimate:
-    """The cost of a training.
+    """The cost of a training run.
 
-    A batch holds as many sentences of the assumed lengths as `--max-tokens` lets in, by its longer
-    side. ROBT trains on `--robt-share` of the sentences twice, and decodes them once, greedily, in
-    between; that is an upper bound with `--robt-targets listed`.
+    A batch holds as many sentences of the assumed lengths as `--max-tokens` allows for the longer
+    side. ROBT trains twice on `--robt-share` of the sentences, and decodes them once in between by
+    greedy search; with `--robt-targets listed` this is an upper bound.
 
     Args:
-        name: of the training.
-        config: what is trained.
-        args: what is assumed, of `assumptions`.
+        name: the training's name.
+        config: the training's config.
+        args: the assumptions, from `assumptions`.
 
     Raises:
-        UserError: it names no architecture of this package, no number of updates, or no share.
+        UserError: the config names no architecture of this package, no number of updates, or an
+            invalid share.
     """
     tokens = config.gpus * config.integer("--max-tokens", 4000) * config.integer("--update-freq", 1)
     longest = max(args.source_length, args.target_length)
@@ -177,7 +186,7 @@ def estimate(name: str, config: Config, args: argparse.Namespace) -> Estimate:
 
 
 def _translated_back(config: Config) -> float:
-    """The share of the sentences that ROBT translates back, if it is trained with."""
+    """The share of sentences that ROBT translates back; 0 without ROBT."""
     if config.flags.get("--task") != [ROBT]:
         return 0.0
     text = " ".join(config.flags.get("--robt-share", ["1"]))
@@ -191,22 +200,22 @@ def _translated_back(config: Config) -> float:
 
 
 def _updates(name: str, config: Config, sentences: float, epoch: int | None) -> int:
-    """All updates of so many sentences each.
+    """The number of updates, with `sentences` sentences each.
 
     Raises:
-        UserError: the config names no end, or one in epochs whose size is not known.
+        UserError: the config has no end, or ends by epochs of unknown size.
     """
     if "--max-update" in config.flags:
         return config.integer("--max-update", 1)
     if "--max-epoch" not in config.flags:
-        raise UserError(f"`--max-update` must stand in {name}, or there is no end to it")
+        raise UserError(f"`--max-update` must be in {name}; its training has no end")
     if epoch is None:
-        raise UserError(f"`--epoch-sentences` must be given: {name} ends by epochs; it is not")
+        raise UserError(f"`--epoch-sentences` must be given for {name}, which ends by epochs")
     return math.ceil(config.integer("--max-epoch", 1) * epoch / sentences)
 
 
 def _terms(config: Config) -> list[str]:
-    """The loss terms that are trained on."""
+    """The loss terms with a non-zero weight."""
     flags = config.flags
     (criterion,) = flags.get("--criterion", [""])
     named = ",".join(flags.get("--loss-terms", [])).split(",")
@@ -215,7 +224,7 @@ def _terms(config: Config) -> list[str]:
 
 
 def report(estimates: Sequence[tuple[int, Estimate]], assumed: Sequence[str]) -> Iterator[str]:
-    """A line for each training with how often it is done, their sum, and what was assumed."""
+    """A line for each training with its number of runs, the total, and the assumptions."""
     width = max(len("config"), *(len(estimate.name) for _, estimate in estimates))
     yield f"times  {'config':{width}}  parameters   updates  EFLOP each  GPU hours each"
     for count, estimate in estimates:
@@ -227,18 +236,18 @@ def report(estimates: Sequence[tuple[int, Estimate]], assumed: Sequence[str]) ->
     trainings = sum(count for count, _ in estimates)
     hours = sum(count * estimate.hours for count, estimate in estimates)
     yield (
-        f"{trainings} trainings, {_short(hours)} GPU hours: an estimate, of "
-        f"{'; '.join(dict.fromkeys(assumed))}, which is an assumption and was not measured"
+        f"{trainings} training run{'' if trainings == 1 else 's'}, {_short(hours)} GPU hours. "
+        f"This is an estimate, not a measurement; it assumes {'; '.join(dict.fromkeys(assumed))}"
     )
     if bounds := [estimate.name for _, estimate in estimates if estimate.upper_bound]:
         yield (
-            f"an upper bound of {', '.join(bounds)}: which targets --robt-targets listed leaves "
-            "out is not counted"
+            f"upper bound for {', '.join(bounds)}: targets that --robt-targets listed skips are "
+            "counted"
         )
 
 
 def assumption(args: argparse.Namespace) -> str:
-    """What is assumed, in words."""
+    """The assumptions, in words."""
     return (
         f"sentences of {args.source_length} and {args.target_length} tokens, batches without "
         f"padding, and {args.utilization:.0%} of {args.tflops:g} TFLOP/s"
@@ -246,5 +255,5 @@ def assumption(args: argparse.Namespace) -> str:
 
 
 def _short(value: float) -> str:
-    """A number with a place behind the point, or, of small ones, its first two digits."""
+    """A number with one decimal place, or with two significant digits if below 1."""
     return f"{value:,.1f}" if value >= 1 else f"{value:.2g}"

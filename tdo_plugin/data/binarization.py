@@ -78,9 +78,7 @@ def load() -> None:
         with without_log_lines():  # it recommends packages that are not needed here
             from fairseq_cli import preprocess  # noqa: F401
     except ImportError as error:
-        raise UserError(
-            f"`fairseq` must be installed (see `tdo doctor`); it is not ({error})"
-        ) from None
+        raise UserError(f"`fairseq` must be installed (tdo setup); it is not ({error})") from None
 
 
 def binarise(split: str, pair: Pair, prefix: Path, dictionary: Path, out: Path) -> None:

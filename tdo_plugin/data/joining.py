@@ -43,7 +43,7 @@ def join_valids(
         if frozenset((first, second)) in covered:
             continue
         joined = [
-            _join((first, sides[first][between]), (second, sides[second][between]), between)
+            joined_lines((first, sides[first][between]), (second, sides[second][between]), between)
             for between in sides[first]
             if between in sides[second]
         ]
@@ -55,7 +55,7 @@ def join_valids(
             yield (first, second), (paths[0], paths[1])
 
 
-def _join(
+def joined_lines(
     first: tuple[str, Sides], second: tuple[str, Sides], between: str
 ) -> list[tuple[str, str]]:
     """Pairs of lines of two languages whose lines in `between` are equal."""

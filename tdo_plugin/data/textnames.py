@@ -293,3 +293,14 @@ def refuse_clashes(files: Iterable[Path], option: str) -> None:
                 f"`{option}` must have one file of a corpus for each language; it has "
                 f"{earlier.name} and {path.name}"
             )
+
+
+def ending_language(ending: str) -> str | None:
+    """The code that a file's ending is, `pt_BR` for `pt-BR`; None where it is of another kind.
+
+    Args:
+        ending: of the name, without the point.
+    """
+    if ending in _NO_LANGUAGES or not re.fullmatch(_WORLDLY, ending):
+        return None
+    return fit_code(ending)

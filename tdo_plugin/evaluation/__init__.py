@@ -1,1 +1,1 @@
-"""From fairseq's output to scores, tables and pictures."""
+"""Decoding, scoring, and reports with tables and figures."""

@@ -1,4 +1,4 @@
-"""What a reader of a score sheet must know besides the scores."""
+"""Caveats that a reader of a score sheet must know."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ def caveats(
     measured: Mapping[tuple[str, str], Measured],
     with_languages: bool,
 ) -> list[str]:
-    """One sentence for each thing that a reader of the scores must know.
+    """One sentence for each caveat about the scores.
 
     Args:
-        systems: that were scored.
-        directions: all of them.
-        measured: by system and direction.
+        systems: the scored systems.
+        directions: all scored directions.
+        measured: measurements by system and direction.
         with_languages: whether languages were identified.
     """
     notes = []
     for system in systems:
         lacking = [direction for direction in directions if direction not in system.texts]
         if lacking:
-            notes.append(f"{system.name} has no hypotheses of {', '.join(lacking)}.")
+            notes.append(f"{system.name} has no hypotheses for {', '.join(lacking)}.")
         empty = {d: sum(not h.strip() for h in t.hypotheses) for d, t in system.texts.items()}
         if any(empty.values()):
             shown = ", ".join(f"{count} of {d}" for d, count in empty.items() if count)
@@ -54,7 +54,7 @@ def caveats(
 
 
 def _in_pieces(texts: Texts) -> bool:
-    """Whether most hypotheses have subwords' marks, or are tokenized unlike the references."""
+    """Whether most hypotheses have subword marks, or are tokenized although references are not."""
     marked = sum("▁" in line or "@@ " in line for line in texts.hypotheses)
     return 2 * marked > len(texts.hypotheses) or (
         looks_tokenized(texts.hypotheses) and not looks_tokenized(texts.references)
@@ -71,7 +71,7 @@ def _language_notes(measured: Mapping[tuple[str, str], Measured]) -> list[str]:
     notes = []
     if unknown:
         notes.append(
-            f"Languages that the detector does not know, without an off-target share: "
+            f"The detector does not support these languages, which have no off-target rate: "
             f"{', '.join(unknown)}."
         )
     groups = {
@@ -80,5 +80,5 @@ def _language_notes(measured: Mapping[tuple[str, str], Measured]) -> list[str]:
         if (near := confusable(target))
     }
     if groups:
-        notes.append(f"Languages that detectors take for each other: {'; '.join(groups)}.")
+        notes.append(f"Languages that detectors confuse: {'; '.join(groups)}.")
     return notes

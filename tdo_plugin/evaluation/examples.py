@@ -1,4 +1,4 @@
-"""Sentences that show where systems differ."""
+"""Example sentences that show differences between systems."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tdo_plugin.metrics.statistics import Statistics
 
 
 def sentence_scores(statistics: Statistics) -> np.ndarray:
-    """The score of each sentence as a test set of its own, (sentences,)."""
+    """The score of each sentence as a single-sentence test set, (sentences,)."""
     return np.array([statistics.corpus(row) for row in statistics.rows])
 
 
@@ -25,18 +25,18 @@ def pick(
 ) -> list[Example]:
     """Up to `count` sentences on which the systems' chrF++ differs most, largest spread first.
 
-    Of two systems, half of them are sentences where the second is better than the first, and come
-    first; the other half are those where it is worse. If one half is short, the other fills up. Of
-    one system it is the sentences with the lowest scores. Equal ones come in the order of the test
-    set; sentences that the systems translate alike never come.
+    For two systems, the first half are sentences where the second system is better, the other half
+    sentences where it is worse; if one half is short, the other fills up. For a single system, they
+    are the sentences with the lowest scores. Ties are in the order of the test set; sentences with
+    equal scores of all systems are never chosen.
 
     Args:
-        direction: `de-fr`.
-        sources: the source sentences, if they are known.
-        references: one a sentence.
-        hypotheses: by system.
-        sentence_chrf: by system, each sentence's chrF++, (sentences,).
-        count: how many.
+        direction: the direction, such as `de-fr`.
+        sources: the source sentences, if known.
+        references: one per sentence.
+        hypotheses: hypotheses by system.
+        sentence_chrf: each sentence's chrF++, (sentences,), by system.
+        count: maximum number of examples.
 
     Returns:
         The examples; their `number` counts from 1, like the lines of a file.
@@ -56,7 +56,7 @@ def pick(
 
 
 def _choose(scores: np.ndarray, count: int) -> list[int]:
-    """Sentence numbers from 0, of scores (systems, sentences)."""
+    """Chosen sentence indices, from scores (systems, sentences)."""
     if len(scores) == 1:
         return [int(index) for index in np.argsort(scores[0], kind="stable")[:count]]
     spread = scores.max(axis=0) - scores.min(axis=0)

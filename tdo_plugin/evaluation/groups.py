@@ -1,4 +1,4 @@
-"""Groups of directions, and what is said of a group besides its mean."""
+"""Groups of directions, and statistics of a group besides its mean."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tdo_plugin.metrics.language_id.codes import canonical
 from tdo_plugin.names import check_titles
 from tdo_plugin.typed import read_json
 
-HIGH = 900_000  # sentence pairs, from which on a direction is High
+HIGH = 900_000  # minimum sentence pairs of the group High
 MEDIUM = 100_000
 
 SUPERVISED = "supervised"
@@ -26,18 +26,18 @@ Groups = dict[str, tuple[str, ...]]
 def standard_groups(
     directions: Sequence[str], supervised: Collection[str] | None, hub: str | None
 ) -> Groups:
-    """`en → X`, `X → en`, `supervised`, `X → Y, trained`, `zero-shot` and `all`; none is empty.
+    """The non-empty ones of `en → X`, `X → en`, `supervised`, `X → Y, trained`, `zero-shot`, `all`.
 
     Args:
-        directions: all that were scored.
-        supervised: those that were trained on; None where that is not known, and then directions
-            without the hub are `X → Y`.
-        hub: the language that all trained directions share; None where there is none.
+        directions: all scored directions.
+        supervised: trained directions; None if unknown, and then directions without the hub are
+            `X → Y`.
+        hub: the language that all trained directions share; None if there is none.
 
     Returns:
-        The directions by group, in this order. `supervised` are all that were trained on, unless
-        that is `en → X` or `X → en` again; `X → Y, trained` those of them without the hub, where
-        there are others too. `all` is there only beside other groups.
+        The directions by group, in this order. `supervised` has all trained directions, unless it
+        equals `en → X` or `X → en`; `X → Y, trained` has the trained directions without the hub,
+        unless it equals `supervised`. `all` exists only if there are several groups.
     """
     groups: dict[str, list[str]] = {}
     for direction in directions:
@@ -73,12 +73,11 @@ def size_groups(
     """`High: en → X` and so on, by training size (Zhang et al., 2020, section 6.4 and table 5).
 
     Args:
-        directions: all that were scored; those without the hub are in no group.
-        sizes: training sentence pairs by pair, `de-en` in any order or the set of both; directions
-            of pairs that it lacks are in no group.
-        hub: the paper's is English.
-        bounds: sentence pairs from which on a direction is High, and from which on Medium, below
-            which it is Low; the paper's are 0.9 and 0.1 million.
+        directions: all scored directions; those without the hub are in no group.
+        sizes: training sentence pairs by language pair, `de-en` in any order or as a set; a
+            direction whose pair is missing is in no group.
+        hub: the hub language, English in the paper.
+        bounds: minimum sentence pairs of High and of Medium; the paper's are 0.9 and 0.1 million.
     """
     size_by_pair = {
         frozenset(pair.split("-")) if isinstance(pair, str) else pair: size
@@ -106,12 +105,12 @@ def _size_class(size: int, bounds: tuple[int, int]) -> str:
 
 
 def family_groups(directions: Sequence[str], hub: str = "en") -> tuple[Groups, tuple[str, ...]]:
-    """Directions by the family of the language that is not the hub, or else of the target.
+    """Directions by language family of the non-hub language, or of the target without a hub.
 
-    Indo-European and Afro-Asiatic are told apart by branch, as they are large.
+    Indo-European and Afro-Asiatic are split into branches, as they are large.
 
     Returns:
-        The directions by family, and the languages whose family is not known, which are in none.
+        The directions by family, and the languages of unknown family, which are in no group.
     """
     table = json.loads(Path(__file__).with_name("families.json").read_text(encoding="utf-8"))
     family = {language: name for name, languages in table.items() for language in languages}
@@ -132,12 +131,12 @@ def user_groups(specs: Iterable[str], directions: Sequence[str]) -> Groups:
     """The groups of `--group`, each in the order of `directions`.
 
     Args:
-        specs: `NAME=PATTERN,...` with patterns such as `*-fr`, or `@FILE`, a JSON object of lists
+        specs: `NAME=PATTERN,...` with patterns such as `*-fr`, or `@FILE`, a JSON object with lists
             of patterns by name.
-        directions: all that were scored.
+        directions: all scored directions.
 
     Raises:
-        UserError: a spec that is neither, a name that is there twice, or a pattern that fits none.
+        UserError: an invalid spec, a repeated name, or a pattern that matches no direction.
     """
     groups: Groups = {}
     for spec in specs:
@@ -145,12 +144,12 @@ def user_groups(specs: Iterable[str], directions: Sequence[str]) -> Groups:
         check_titles(named, "`--group`")
         for name, patterns in named.items():
             if name in groups:
-                raise UserError(f"`--group` must name each group once; {name} is there twice")
+                raise UserError(f"`--group` must name each group once; {name} occurs twice")
             for pattern in patterns:
                 if not any(fnmatchcase(direction, pattern) for direction in directions):
                     raise UserError(
-                        "`--group` must have patterns of directions that are scored; "
-                        f"{pattern} of {name} fits none"
+                        "`--group` must have patterns of scored directions; "
+                        f"{pattern} of {name} matches none"
                     )
             groups[name] = tuple(
                 direction
@@ -180,7 +179,7 @@ def _read_file(path: Path) -> dict[str, list[str]]:
     if not _lists_patterns(content):
         raise UserError(
             '`--group` must name a file such as {"NAME": ["de-fr", "*-es"]} after @; '
-            f"{path} is not one"
+            f"{path} is not"
         )
     return dict(content)
 
@@ -199,20 +198,20 @@ def _lists_patterns(content: Any) -> bool:
 def win_ratio(
     system: Mapping[str, float], baseline: Mapping[str, float], higher_is_better: bool
 ) -> float:
-    """Percent of the shared directions on which the system is better (Zhang et al., 2020: WR).
+    """Percentage of common directions where the system is better (WR; Zhang et al., 2020).
 
     Raises:
-        ValueError: they share none.
+        ValueError: the systems have no common direction.
     """
     sign = 1 if higher_is_better else -1
     wins = [sign * (system[row] - baseline[row]) > 0 for row in system if row in baseline]
     if not wins:
-        raise ValueError("no direction that both systems have")
+        raise ValueError("the systems have no common direction")
     return 100 * sum(wins) / len(wins)
 
 
 def pearson(x: Sequence[float], y: Sequence[float]) -> float | None:
-    """Pearson's correlation; None for fewer than three points, or where one does not vary."""
+    """Pearson's correlation; None for fewer than three points or a constant variable."""
     if len(x) < 3 or min(x) == max(x) or min(y) == max(y):
         return None
     return correlation(x, y)

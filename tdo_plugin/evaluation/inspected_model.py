@@ -1,4 +1,4 @@
-"""A trained model that is only looked at, and the source sentences that it is shown.
+"""A trained model for analysis, and batches of sentences for it.
 
 Shapes: B sentences, S source.
 """
@@ -26,7 +26,7 @@ BATCH = 8000  # source tokens
 
 @dataclass(frozen=True)
 class Cut:
-    """Part of a split: the lines from a share of it to another."""
+    """Part of a split: the lines from share `start` to share `stop`."""
 
     split: str
     start: float = 0.0
@@ -35,12 +35,12 @@ class Cut:
 
 @dataclass(frozen=True)
 class Sampling:
-    """Which lines of a cut are taken; the same ones whatever the model.
+    """The choice of lines from a cut, independent of the model.
 
     Attributes:
-        sentences: at most, of each direction; None: all.
-        longest: most tokens of a source, tag and end symbol included; longer ones are left out.
-        seed: of the draw; sets of the same size give the same lines.
+        sentences: maximum sentences per direction; None: all.
+        longest: maximum tokens of a source, including tag and end symbol; longer ones are skipped.
+        seed: seed of the draw; sets of the same size yield the same lines.
     """
 
     sentences: int | None
@@ -52,13 +52,13 @@ class EvalModel:
     """The model of a checkpoint, in evaluation mode, for source sentences of a data folder.
 
     Args:
-        path: of the checkpoint.
+        path: the checkpoint.
         data: a folder with its dictionary.
-        device: where to compute.
-        dtype: of the parameters.
+        device: the device.
+        dtype: number format of the parameters.
 
     Raises:
-        UserError: the checkpoint is none of this package's models, or does not fit the data.
+        UserError: the checkpoint is not of this package's models, or does not match the data.
     """
 
     def __init__(
@@ -83,31 +83,31 @@ class EvalModel:
 
     @property
     def symbols(self) -> list[str]:
-        """The source's vocabulary, by id."""
+        """The source vocabulary, by id."""
         return list(self._task.source_dictionary.symbols)
 
     @property
     def ignored(self) -> set[int]:
-        """Entries that are no words: fairseq's own but for unknown words, and all language tags."""
+        """Ids that are not words: fairseq's symbols except unknown words, and language tags."""
         dictionary = self._task.source_dictionary
         return {dictionary.bos(), dictionary.pad(), dictionary.eos()} | self._tags()
 
     @property
     def types(self) -> Tensor:
-        """Which entries of the vocabulary are types of words' pieces, (V,)."""
+        """Mask of vocabulary entries that are subword pieces, (V,)."""
         dictionary, tags = self._task.source_dictionary, self._tags()
         return torch.tensor(
             [
                 number >= dictionary.nspecial
                 and number not in tags
-                and not symbol.startswith("madeupword")  # fills a dictionary up
+                and not symbol.startswith("madeupword")  # padding entries of the dictionary
                 for number, symbol in enumerate(dictionary.symbols)
             ]
         )
 
     @property
     def begins_with_target(self) -> bool:
-        """Whether a source begins with the tag of its target language."""
+        """Whether sources begin with the tag of the target language."""
         from tdo_plugin.models.languages import tag_sides
 
         args = self._task.args
@@ -123,14 +123,14 @@ class EvalModel:
     def batches(
         self, direction: str, cut: Cut, sampling: Sampling
     ) -> Iterator[tuple[Tensor, Tensor, TokenContext]]:
-        """Sources of a direction, of about one length together.
+        """Batches of a direction's sources, grouped by length.
 
         Returns:
-            Lines (B,) in the set, source tokens (B, S), and the sentences' context (B,) where the
-            model asks for them.
+            Line numbers (B,) in the set, source tokens (B, S), and the sentences' context (B,) if
+            the model uses it.
 
         Raises:
-            UserError: the folder has no such set, or the model cannot take a sentence of it.
+            UserError: the folder has no such set, or a sentence is too long for the model.
         """
         dataset = self._dataset(direction, cut)
         lengths = {number: dataset.size(number)[:1] for number in _lines(len(dataset), cut)}
@@ -139,19 +139,20 @@ class EvalModel:
     def readings(
         self, direction: str, lines: Sequence[str], longest: int, tokens: int
     ) -> Iterator[tuple[Tensor, Tensor, TokenContext]]:
-        """Sentences as sources of a direction, which may be from a language into itself.
+        """Batches of given sentences as sources of a direction, which may be an identity pair.
 
         Args:
             direction: such as `de-fr`, or `de-de`.
-            lines: in pieces.
-            longest: most tokens of a source, tag and end symbol included; longer ones are left out.
-            tokens: of a batch at most, with padding.
+            lines: segmented sentences.
+            longest: maximum tokens of a source, including tag and end symbol; longer ones are
+                skipped.
+            tokens: maximum tokens per batch, including padding.
 
         Returns:
-            As :meth:`batches`, by number of the line.
+            As :meth:`batches`, with indices of `lines`.
 
         Raises:
-            UserError: the model does not know the languages, or cannot take a sentence.
+            UserError: the model lacks a language, or a sentence is too long for the model.
         """
         dictionary, task = self._task.source_dictionary, task_of(self._task, direction)
         encoded = [
@@ -183,16 +184,16 @@ class EvalModel:
     def samples(
         self, direction: str, cut: Cut, sampling: Sampling, tokens: int
     ) -> Iterator[dict[str, Any]]:
-        """Sentence pairs of a direction, of about one length together, as fairseq's batches.
+        """Batches of a direction's sentence pairs, grouped by length, as fairseq's samples.
 
         Args:
             direction: such as `de-fr`.
-            cut: what of its set.
-            sampling: which lines; ``longest`` holds for either side.
-            tokens: of a batch at most, of its longer side with padding.
+            cut: the part of the set.
+            sampling: the choice of lines; ``longest`` applies to both sides.
+            tokens: maximum tokens per batch on its longer side, including padding.
 
         Raises:
-            UserError: as :meth:`batches`.
+            UserError: see :meth:`batches`.
         """
         from fairseq import utils
 
@@ -205,10 +206,10 @@ class EvalModel:
     def _drawn(
         self, lengths: dict[int, tuple[int, ...]], sampling: Sampling, tokens: int
     ) -> Iterator[list[int]]:
-        """The numbers of each batch, given the length of each line's source, and of its target.
+        """Line numbers of each batch, given the lengths of each line's source (and target).
 
         Raises:
-            UserError: the model cannot take one of them.
+            UserError: a line is too long for the model.
         """
         sizes = {number: max(sides) for number, sides in lengths.items()}
         short = [number for number, size in sizes.items() if size <= sampling.longest]
@@ -218,13 +219,13 @@ class EvalModel:
             key=lambda number: (sizes[number], number),
         )
         limits = self.spec.max_source_positions, self.spec.max_target_positions
-        # of each side that is there the longest
+        # the maximum length of each side
         longest = [max(side) for side in zip(*(lengths[number] for number in chosen), strict=True)]
         for side, limit, length in zip(("source", "target"), limits, longest, strict=False):
             if length > limit:
                 raise UserError(
-                    f"`--longest` must be at most {limit}, the longest {side} that {self.path} "
-                    f"takes; it is {sampling.longest}"
+                    f"`--longest` must be at most {limit}, the maximum {side} length of "
+                    f"{self.path}; it is {sampling.longest}"
                 )
         return _packed(chosen, sizes, tokens)
 
@@ -235,17 +236,17 @@ class EvalModel:
 
 
 def check_sets(data: DataFolder, directions: tuple[str, ...], cut: Cut, hint: str) -> None:
-    """Raise UserError where a direction has no such set; `hint` says what helps."""
+    """Raise UserError if a direction has no such set; `hint` is appended to the message."""
     missing = [direction for direction in directions if not has_set(data, cut.split, direction)]
     if missing:
         raise UserError(
-            f"`--data` must hold a {cut.split} set of each direction; {data.root} has none of "
+            f"`--data` must have a {cut.split} set for each direction; {data.root} has none for "
             f"{missing[0]}{hint}"
         )
 
 
 def lines_of(data: DataFolder, split: str, direction: str) -> int:
-    """How many lines the first shard of a set has; the folder must hold it."""
+    """The number of lines in the first shard of a set, which must exist."""
     from fairseq.data import indexed_dataset
 
     source, target = direction.split("-")
@@ -260,7 +261,7 @@ def _lines(count: int, cut: Cut) -> range:
 
 
 def _packed(numbers: list[int], sizes: dict[int, int], tokens: int) -> Iterator[list[int]]:
-    """Sentences in their order, as many as fit a batch when all are as long as the longest."""
+    """Batches of sentences in order, as many as fit when padded to the longest."""
     batch: list[int] = []
     for number in numbers:
         if batch and (len(batch) + 1) * sizes[number] > tokens:

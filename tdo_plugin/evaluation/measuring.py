@@ -1,4 +1,4 @@
-"""Text metrics and languages of one system on one direction, in this process or in others."""
+"""Text metrics and language identification of one system on one direction."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ class Plan:
     """What to measure.
 
     Attributes:
-        metrics: text metrics, by key.
+        metrics: keys of text metrics.
         tokenizer: see `metrics.sacrebleu_scores.text_metric`.
-        lowercase: whether case is ignored.
-        english: the corpus' name of English.
-        detector: of languages; None measures none.
+        lowercase: whether to ignore case.
+        english: the code of English in the corpus.
+        detector: the language detector, or None.
     """
 
     metrics: tuple[str, ...]
@@ -37,12 +37,12 @@ class Plan:
 
 @dataclass(frozen=True)
 class Measured:
-    """One system on one direction.
+    """Measurements of one system on one direction.
 
     Attributes:
-        statistics: by metric; `off` among them where the detector knows the target.
-        signatures: by metric.
-        shares: of languages, or None.
+        statistics: statistics by metric, including `off` if the detector supports the target.
+        signatures: signatures by metric.
+        shares: language shares, or None.
     """
 
     statistics: dict[str, Statistics]
@@ -51,15 +51,15 @@ class Measured:
 
 
 def measure_all(plan: Plan, texts: Sequence[Texts], workers: int) -> Iterator[Measured]:
-    """Measure each, in order.
+    """Measure texts, in order.
 
     Args:
         plan: what to measure.
-        texts: of every system and direction.
-        workers: processes; 1 is this one.
+        texts: the texts of every system and direction.
+        workers: number of processes; 1 is this process.
 
     Raises:
-        UserError: a tokenizer is not to be had.
+        UserError: a tokenizer is not available.
     """
     if min(workers, len(texts)) <= 1:
         for direction_texts in texts:
@@ -91,7 +91,7 @@ def measure(plan: Plan, texts: Texts) -> Measured:
     return Measured(statistics, signatures, language_shares)
 
 
-_plan: Plan | None = None  # a worker process keeps it between directions
+_plan: Plan | None = None  # kept by worker processes between directions
 
 
 def _begin(plan: Plan) -> None:
@@ -102,7 +102,7 @@ def _begin(plan: Plan) -> None:
 def _measure_here(
     texts: Texts,
 ) -> tuple[str, dict[str, np.ndarray], dict[str, str], Shares | None]:
-    """A result without the functions that cannot pass between processes."""
+    """A measurement without functions, which cannot be sent between processes."""
     assert _plan is not None
     result = measure(_plan, texts)
     rows = {key: statistic.rows for key, statistic in result.statistics.items()}

@@ -1,16 +1,16 @@
-"""A system's folder of hypotheses: what `tdo translate` writes, and what other tools left.
+"""A system's folder of hypotheses, from `tdo translate` or from other tools.
 
 For each direction, line i of every file belonging to sentence i:
 
     de-fr.src  de-fr.hyp  de-fr.ref    plain text, detokenized, in the order of the test set
-    de-fr.jsonl                        one object a sentence: id, score, pieces, texts
-    de-fr.json                         number of sentences, seconds; written last, so it marks a
-                                       whole direction
-    translate.json                     how all of it was made
-    fairseq/de-fr/                     with `--engine fairseq`, what fairseq-generate wrote and said
+    de-fr.jsonl                        one object per sentence: id, score, pieces, texts
+    de-fr.json                         number of sentences, seconds; written last, so that it marks
+                                       a complete direction
+    translate.json                     settings and provenance of the folder
+    fairseq/de-fr/                     with `--engine fairseq`, output and log of fairseq-generate
 
-Files from elsewhere need only `de-fr.hyp`, and `de-fr.ref` unless a data folder has the reference.
-The folders of `fairseq-generate`, de-fr/generate-test.txt, are read too.
+Folders from other tools need only `de-fr.hyp`, and `de-fr.ref` unless a data folder has the
+reference. Output folders of `fairseq-generate`, de-fr/generate-test.txt, can also be read.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ from tdo_plugin.typed import read_json, typed
 
 GENERATED = "generate-test.txt"
 HOW = "translate.json"
-RAW = "fairseq"  # folder for what fairseq-generate wrote, a folder a direction
-LINES = ("src", "ref", "hyp", "jsonl")  # of a direction, a line a sentence
+RAW = "fairseq"  # folder with the output of fairseq-generate, one folder per direction
+LINES = ("src", "ref", "hyp", "jsonl")  # a direction's files with one line per sentence
 
 
 @dataclass(frozen=True)
 class How:
-    """Of what `translate.json` says, what is read again."""
+    """The fields of `translate.json` that are read back."""
 
     settings: dict[str, Any] = field(default_factory=dict)
     form: dict[str, Any] = field(default_factory=dict)
@@ -48,7 +48,7 @@ class How:
 
 @dataclass(frozen=True)
 class Summary:
-    """Of what a direction's JSON file says, what is read again."""
+    """The fields of a direction's JSON file that are read back."""
 
     key: str = ""
     sentences: int = 0
@@ -57,7 +57,7 @@ class Summary:
 
 @dataclass(frozen=True)
 class Hypothesis:
-    """One translation: its pieces, the text they make, and fairseq's score (log2, normalised)."""
+    """One translation: its pieces, its text, and fairseq's score (log2, normalised)."""
 
     pieces: str
     text: str
@@ -66,7 +66,7 @@ class Hypothesis:
 
 @dataclass(frozen=True)
 class Texts:
-    """One direction of one system. `sources` is None where they are not known."""
+    """One direction of one system. `sources` is None if they are unknown."""
 
     direction: str
     sources: tuple[str, ...] | None
@@ -75,10 +75,10 @@ class Texts:
 
 
 def directions_of(folder: Path) -> list[str]:
-    """The directions that a system's folder has hypotheses of, sorted.
+    """The directions for which a system's folder has hypotheses, sorted.
 
     Raises:
-        UserError: there are none.
+        UserError: the folder has no hypotheses.
     """
     directions = [path.stem for path in folder.glob("*.hyp") if DIRECTION.fullmatch(path.stem)]
     directions += [
@@ -98,7 +98,7 @@ def languages_of(direction: str, option: str = "--directions") -> tuple[str, str
     """Source and target of `de-fr`.
 
     Raises:
-        UserError: it is no direction.
+        UserError: the text is not a direction.
     """
     match = DIRECTION.fullmatch(direction)
     if match is None:
@@ -111,7 +111,7 @@ def languages_of(direction: str, option: str = "--directions") -> tuple[str, str
 def read_texts(folder: Path, direction: str, data: DataFolder | None = None) -> Texts:
     """Sources, hypotheses and references of a direction.
 
-    References and sources beside the hypotheses win over those of `data`.
+    References and sources next to the hypotheses take precedence over those of `data`.
 
     Raises:
         UserError: a file is missing or empty, or their numbers of lines differ.
@@ -120,7 +120,7 @@ def read_texts(folder: Path, direction: str, data: DataFolder | None = None) -> 
     references = _side(folder, direction, "ref", target, data)
     if references is None:
         raise UserError(
-            f"`{direction}.ref` must be beside the hypotheses, or --data name a folder with the "
+            f"`{direction}.ref` must be next to the hypotheses, or --data name a folder with the "
             f"references; {folder} does not have it"
         )
     try:
@@ -134,7 +134,7 @@ def read_texts(folder: Path, direction: str, data: DataFolder | None = None) -> 
 
 
 def check_counts(texts: Texts) -> None:
-    """Raise UserError where there is nothing, or the numbers of lines differ."""
+    """Raise UserError if there are no lines, or the numbers of lines differ."""
     count = len(texts.references)
     if not count:
         raise UserError(f"`{texts.direction}.ref` must have at least one line; it is empty")
@@ -161,7 +161,7 @@ def data_side(data: DataFolder, direction: str, language: str) -> tuple[str, ...
     """The raw test text of one side of a direction, as plain text.
 
     Raises:
-        UserError: the folder lacks it.
+        UserError: the folder lacks the text.
     """
     source, target = direction.split("-")
     path = data.reference(source, target, language)
@@ -170,7 +170,7 @@ def data_side(data: DataFolder, direction: str, language: str) -> tuple[str, ...
 
 @lru_cache(maxsize=256)
 def _plain(path: Path, form: TextForm, language: str) -> tuple[str, ...]:
-    # a test set that is parallel over all languages is the side of many directions
+    # cached, as many directions share a side of a test set that is parallel over all languages
     return tuple(form.references(list(read_lines(path)), language))
 
 
@@ -186,36 +186,36 @@ def _hypotheses(
 
 
 def read_generated(path: Path, count: int) -> list[str]:
-    """The best hypothesis of every test sentence that fairseq-generate printed, pieces joined.
+    """The best hypothesis of every test sentence in the output of fairseq-generate, detokenized.
 
-    Of its lines, `H-ID<tab>score<tab>pieces` count; with `--nbest` the first of each ID, which is
-    the best. A file without any piece that begins a word was joined already (`--remove-bpe`) and
-    stays as it is.
+    Reads lines `H-ID<tab>score<tab>pieces`; with `--nbest` the first of each ID, which is the best.
+    A file without any word-initial piece was already detokenized (`--remove-bpe`) and is kept as
+    it is.
 
     Args:
         path: a `generate-*.txt`.
-        count: sentences in the test set.
+        count: number of sentences in the test set.
 
     Raises:
-        UserError: no such file, or not one hypothesis for each of `count` sentences.
+        UserError: a missing file, or not exactly one hypothesis for each sentence.
     """
     return joined([pieces for _, pieces in read_scored(path, count)])
 
 
 def joined(texts: Sequence[str]) -> list[str]:
-    """What fairseq-generate printed, as text; see `read_generated`."""
+    """The output of fairseq-generate as text; see `read_generated`."""
     in_pieces = any("▁" in text for text in texts)
     return [join_pieces(text) if in_pieces else text.strip() for text in texts]
 
 
 def read_scored(path: Path, count: int) -> list[tuple[float, str]]:
-    """Score (log2, as fairseq prints it) and pieces of what `read_generated` reads.
+    """Score (log2, as fairseq prints it) and pieces of each hypothesis; see `read_generated`.
 
     Raises:
-        UserError: as `read_generated`.
+        UserError: see `read_generated`.
     """
     if not path.is_file():
-        raise UserError(f"`{path}` must be the output of fairseq-generate; there is no such file")
+        raise UserError(f"`{path}` must be the output of fairseq-generate; it does not exist")
     hypotheses: dict[int, tuple[float, str]] = {}
     for line in read_lines(path):
         if not line.startswith("H-"):
@@ -227,20 +227,20 @@ def read_scored(path: Path, count: int) -> list[tuple[float, str]]:
             hypotheses.setdefault(int(number), (score, fields[2] if len(fields) > 2 else ""))
         except (IndexError, ValueError):
             raise UserError(
-                f"`{path}` must hold H-ID<tab>score<tab>text; it has: {line[:60]}"
+                f"`{path}` must have lines H-ID<tab>score<tab>text; it has: {line[:60]}"
             ) from None
     missing = next((number for number in range(count) if number not in hypotheses), None)
     if missing is not None or len(hypotheses) != count:
         detail = f", sentence {missing} is missing" if missing is not None else ""
-        raise UserError(f"`{path}` must hold {count} hypotheses; it has {len(hypotheses)}{detail}")
+        raise UserError(f"`{path}` must have {count} hypotheses; it has {len(hypotheses)}{detail}")
     return [hypotheses[number] for number in range(count)]
 
 
 def write_direction(
     folder: Path, texts: Texts, sentences: Sequence[dict[str, Any]], summary: dict[str, Any]
 ) -> None:
-    """Write a direction's files; each appears only complete, the summary last."""
-    # before the hypotheses: after a kill, those without records would pass for someone else's
+    """Write a direction's files, each atomically, the summary last."""
+    # before the hypotheses: without records, they would look like those of another program
     write_text(
         folder / f"{texts.direction}.jsonl",
         (json.dumps(sentence, ensure_ascii=False) for sentence in sentences),
@@ -253,12 +253,12 @@ def write_direction(
 
 
 def read_summary(folder: Path, direction: str) -> dict[str, Any] | None:
-    """What `write_direction` wrote last; None where the direction is not whole."""
+    """The summary by `write_direction`; None if the direction is incomplete."""
     return _read_json(folder / f"{direction}.json")
 
 
 def is_whole(folder: Path, direction: str, key: str) -> bool:
-    """Whether all of a direction's files are there with all their lines, made under `key`."""
+    """Whether all of a direction's files exist with all lines, made with `key`."""
     summary = read_summary(folder, direction)
     if summary is None or summary.get("key") != key:
         return False
@@ -267,18 +267,18 @@ def is_whole(folder: Path, direction: str, key: str) -> bool:
 
 
 def write_summary(folder: Path, direction: str, summary: dict[str, Any]) -> None:
-    """Write what marks a direction as whole."""
+    """Write the summary, which marks a direction as complete."""
     write_text(folder / f"{direction}.json", [json.dumps(summary, ensure_ascii=False)])
 
 
 def has_others_hypotheses(folder: Path) -> bool:
-    """Whether there are hypotheses that `tdo translate` did not write."""
+    """Whether the folder has hypotheses that `tdo translate` did not write."""
     paths = [path for path in folder.glob("*.hyp") if DIRECTION.fullmatch(path.stem)]
     return any(not path.with_suffix(".jsonl").is_file() for path in paths)
 
 
 def remove_translations(folder: Path) -> None:
-    """Remove what `tdo translate` wrote, and nothing else."""
+    """Remove the files of `tdo translate`, and nothing else."""
     for records in folder.glob("*.jsonl"):
         if DIRECTION.fullmatch(records.stem):
             for suffix in (*LINES, "json"):
@@ -289,10 +289,10 @@ def remove_translations(folder: Path) -> None:
 
 
 def read_how(folder: Path) -> dict[str, Any] | None:
-    """How the folder was made; None where `tdo translate` did not make it.
+    """The content of `translate.json`; None if the folder has none.
 
     Raises:
-        UserError: it says so, but cannot be read.
+        UserError: the file is invalid.
     """
     if not (folder / HOW).is_file():
         return None
@@ -300,15 +300,15 @@ def read_how(folder: Path) -> dict[str, Any] | None:
 
 
 def write_how(folder: Path, how: dict[str, Any]) -> None:
-    """Write down how the folder is made."""
+    """Write `translate.json`."""
     write_text(folder / HOW, [json.dumps(how, indent=1, ensure_ascii=False)])
 
 
 def summary_of(folder: Path, direction: str) -> dict[str, Any]:
-    """What `tdo translate` found of a direction; {} where it did not make it.
+    """The summary of `tdo translate` for a direction; {} if there is none.
 
     Raises:
-        UserError: it says so, but cannot be read.
+        UserError: the file is invalid.
     """
     path = folder / f"{direction}.json"
     return _known(path, Summary) if path.is_file() else {}
@@ -323,7 +323,7 @@ def _known(path: Path, kind: type) -> dict[str, Any]:
         typed({name: value for name, value in content.items() if name in names}, kind, "it")
     except ValueError as error:
         raise UserError(
-            f"`{path}` must be of tdo translate, whose --fresh makes it anew; {error}"
+            f"`{path}` must be from tdo translate (remake it with --fresh); {error}"
         ) from None
     return content
 

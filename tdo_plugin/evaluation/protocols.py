@@ -1,4 +1,4 @@
-"""Each paper's way of measuring, so that a published row and ours are the same measure."""
+"""The evaluation protocol of each paper, so that published rows and ours are comparable."""
 
 from __future__ import annotations
 
@@ -9,28 +9,29 @@ from tdo_plugin.errors import UserError
 
 @dataclass(frozen=True)
 class Protocol:
-    """How a paper decodes and scores. The defaults are this project's own.
+    """How a paper decodes and scores. The defaults are this project's.
 
     Attributes:
         beam: beam size.
-        length_penalty: the exponent.
-        penalty_form: `length`, the score divided by length**exponent (fairseq), or `gnmt`, divided
-            by ((5 + length) / 6)**exponent (Wu et al., 2016).
+        length_penalty: exponent of the length penalty.
+        penalty_form: `length` divides scores by length**exponent (fairseq), `gnmt` by
+            ((5 + length) / 6)**exponent (Wu et al., 2016).
         max_len_a: hypotheses have at most `max_len_a` * source length + `max_len_b` tokens.
         max_len_b: see `max_len_a`.
-        checkpoints: which of a folder's checkpoints are averaged: `best-5`, `last-5`, `best-1`.
-        lowercase: whether BLEU and chrF++ ignore case; TER always does. A data folder of lowercased
-            text is scored so whatever the protocol says.
+        checkpoints: which of a folder's checkpoints to average: `best-5`, `last-5`, `best-1`.
+        lowercase: whether BLEU and chrF++ ignore case, as TER always does, and as they do for data
+            folders with lowercased text.
         tokenizer: SacreBLEU's tokenizer for every target language; `language` chooses by the
-            target; `zh-ja-ko` does so for these three only, others get 13a; `moses` scores Moses
-            tokens as they are, as MultEval does.
-        skip_zeros: whether means leave out scores of exactly 0.
-        pooled: whether the headline BLEU is of all test sets as one, not a mean over directions.
-        perplexity: whether the perplexity of the validation set belongs to the table.
-        detector: `fasttext` or `langdetect`; the paper's language detector.
-        metrics: the paper's, by key.
+            target; `zh-ja-ko` does so for these three only, with 13a for others; `moses` scores
+            Moses tokens as they are, as MultEval does.
+        skip_zeros: whether means exclude scores of exactly 0.
+        pooled: whether the headline BLEU is computed on all test sets as one, instead of a mean
+            over directions.
+        perplexity: whether to report the perplexity of validation sets.
+        detector: the paper's language detector, `fasttext` or `langdetect`.
+        metrics: keys of the paper's metrics.
         size_groups: whether directions are grouped by training size (High, Medium, Low).
-        source: what of it the paper says and what it does not.
+        source: which of these settings the paper states, and where the others come from.
     """
 
     beam: int = 4
@@ -50,7 +51,7 @@ class Protocol:
     source: str = ""
 
 
-DEFAULT = Protocol(source="this project's own")
+DEFAULT = Protocol(source="this project's")
 
 PROTOCOLS = {
     "tdo": Protocol(
@@ -59,9 +60,9 @@ PROTOCOLS = {
         skip_zeros=True,
         metrics=("bleu", "chrf", "bertscore", "comet", "off"),
         source="section 5.1, appendices G and H; the tokenizers, the means without zeros and the "
-        "length limit are the authors' code's, which rounds scores to two decimals before zeros "
-        "are left out; best-5 is TED-19's, OPUS-100 takes the best one (--average best-1), where "
-        "BERTScore covers 69 and COMET 82 of the languages",
+        "length limit are from the authors' code, which rounds scores to two decimals before it "
+        "excludes zeros; best-5 is for TED-19, OPUS-100 uses the best checkpoint (--average "
+        "best-1), and there BERTScore covers 69 and COMET 82 of the languages",
     ),
     "opus100": Protocol(
         length_penalty=0.6,
@@ -74,8 +75,8 @@ PROTOCOLS = {
         metrics=("bleu", "off"),
         size_groups=True,
         source="section 5 names SacreBLEU and langdetect; beam, penalty, length and averaging are "
-        "the authors' scripts'; the authors cut test sentences to 100 tokens, which is not done "
-        "here",
+        "from the authors' scripts; the authors truncate test sentences to 100 tokens, which is "
+        "not done here",
     ),
     "tpdm": Protocol(
         beam=5,
@@ -83,7 +84,7 @@ PROTOCOLS = {
         tokenizer="zh-ja-ko",
         metrics=("bleu", "off"),
         source="decoding and lowercased BLEU as in the recipe of Wang et al. (2021) that the paper "
-        "follows; it limits lengths in validation only, its test script gives no limit",
+        "follows; it limits lengths only in validation, its test script has no limit",
     ),
     "tlm": Protocol(
         length_penalty=0.6,
@@ -95,22 +96,22 @@ PROTOCOLS = {
         perplexity=True,
         metrics=("bleu", "ter", "off", "perplexity"),
         source="section 4 names MultEval (tokenized BLEU and TER); beam and penalty are those of "
-        "Vaswani et al. (2017), which it follows; de-en is lowercased by its data folder",
+        "Vaswani et al. (2017), which the paper follows; de-en is lowercased in its data folder",
     ),
     "neurons": Protocol(
         length_penalty=0.6,
         tokenizer="13a",
         metrics=("bleu", "off"),
-        source="section 4 names SacreBLEU; beam 4 and penalty 0.6 are the authors' README's",
+        source="section 4 names SacreBLEU; beam 4 and penalty 0.6 are from the authors' README",
     ),
 }
 
 
 def protocol(name: str | None) -> Protocol:
-    """A paper's protocol by name; without one this project's own.
+    """A paper's protocol by name, or this project's for None.
 
     Raises:
-        UserError: there is none of that name.
+        UserError: an unknown name.
     """
     if name is None:
         return DEFAULT

@@ -1,4 +1,4 @@
-"""The score sheet: what `tdo score` measured and `tdo report` shows, as one JSON file."""
+"""The score sheet: the scores that `tdo score` measures and `tdo report` shows, as a JSON file."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from typing import Any
 
 from tdo_plugin.errors import UserError
 
-FORMAT = 1  # of the file; raised when old files can no longer be read
+FORMAT = 1  # file format version; raised when old files can no longer be read
 
 
 @dataclass(frozen=True)
 class Metric:
-    """How a column is called and which way is better. Scores run from 0 to 100, TER higher."""
+    """A metric's name and better direction. Scores are from 0 to 100; TER may exceed 100."""
 
     key: str
     name: str
@@ -38,17 +38,17 @@ METRICS = {
 
 @dataclass(frozen=True)
 class DirectionScores:
-    """One system on one direction.
+    """Scores of one system on one direction.
 
     Attributes:
-        direction: `de-fr`.
-        sentences: of its test set.
-        scores: by key of `METRICS`; a metric that could not be computed is missing.
-        shares: percent of the hypotheses in each of `target`, `english`, `source`, `other` and
-            `undetectable`, which sum to 100; empty where the detector does not know the target.
-        languages: how many hypotheses were identified as what, by the detector's label.
-        confused: percent of the hypotheses in a language that the detector takes for the target's
-            neighbour (`hr` and `bs`); part of `other`.
+        direction: such as `de-fr`.
+        sentences: number of sentences in the test set.
+        scores: scores by key of `METRICS`, without metrics that could not be computed.
+        shares: percentage of hypotheses in each of `target`, `english`, `source`, `other` and
+            `undetectable`, which sum to 100; empty if the detector does not support the target.
+        languages: number of hypotheses by the detector's language label.
+        confused: percentage of hypotheses in a language that the detector confuses with the target
+            (such as `hr` and `bs`); part of `other`.
     """
 
     direction: str
@@ -61,16 +61,15 @@ class DirectionScores:
 
 @dataclass(frozen=True)
 class SystemScores:
-    """One system.
+    """Scores of one system.
 
     Attributes:
-        name: as the user called it.
-        directions: in the order of the sheet's directions; one that failed is missing.
+        name: the name given by the user.
+        directions: in the order of the sheet's directions, without failed ones.
         pooled: by group and metric, the corpus score of all its sentences as one test set.
-        correlations: by group, Pearson's between language accuracy and BLEU over its directions;
-            without the groups where it is not defined.
-        provenance: what made the hypotheses, as `tdo translate` wrote it down; empty for files from
-            elsewhere.
+        correlations: by group, Pearson's correlation between language accuracy and BLEU over its
+            directions; without groups where it is undefined.
+        provenance: how `tdo translate` made the hypotheses; empty for files from other tools.
     """
 
     name: str
@@ -80,13 +79,13 @@ class SystemScores:
     provenance: dict[str, Any] = field(default_factory=dict)
 
     def of(self, direction: str) -> DirectionScores | None:
-        """Its scores on a direction, if it has any."""
+        """The scores on a direction, if there are any."""
         return next((row for row in self.directions if row.direction == direction), None)
 
 
 @dataclass(frozen=True)
 class Difference:
-    """A system against the baseline: both scores, their difference, its 95 % interval and p."""
+    """A system against a baseline: both scores, their difference, its 95 % interval and p."""
 
     system: float
     baseline: float
@@ -101,10 +100,10 @@ class Comparison:
     """A system against a baseline in one metric, by paired bootstrap.
 
     Attributes:
-        directions: by direction.
-        groups: by group: the mean of the group's directions.
-        win_ratio: by group, percent of directions on which the system is better; there without a
-            significance test too, and then the only thing.
+        directions: differences by direction.
+        groups: differences of the means over a group's directions, by group.
+        win_ratio: by group, percentage of directions on which the system is better; the only
+            non-empty attribute without a significance test.
     """
 
     system: str
@@ -117,9 +116,9 @@ class Comparison:
 
 @dataclass(frozen=True)
 class Example:
-    """One test sentence with what the systems made of it; `chrf` is each one's sentence score.
+    """One test sentence with the systems' hypotheses and their sentence-level chrF++.
 
-    `source` is None where the source text is not known.
+    `source` is None if the source text is unknown.
     """
 
     direction: str
@@ -132,22 +131,22 @@ class Example:
 
 @dataclass(frozen=True)
 class ScoreSheet:
-    """Everything that one run of `tdo score` found.
+    """The results of a run of `tdo score`.
 
     Attributes:
-        systems: in the order given; the first is the baseline of the comparisons.
-        directions: all of them, in order.
+        systems: the systems, in the order given by the user.
+        directions: all directions, in order.
         groups: directions by group, in order of display (`en → X`, `X → en`, `zero-shot`, `all`,
             then the user's). A direction may be in several.
-        metrics: keys of `METRICS` in order of display, those that could not be computed too.
-        signatures: by metric, every signature in use.
-        missing: by metric, why it is not there.
-        notes: what a reader must know, one sentence each.
+        metrics: keys of `METRICS` in order of display, including those that could not be computed.
+        signatures: every signature in use, by metric.
+        missing: why a metric is missing or incomplete, by metric.
+        notes: caveats for readers, one sentence each.
         failures: directions that could not be scored, with the reason.
-        samples: resamples of the significance tests; 0: there were none.
-        seed: of the resamples.
-        skip_zeros: whether means leave out scores that are exactly 0, as the TDO paper's do; never
-            of a metric of which 0 is the best.
+        samples: resamples of the significance tests; 0 without tests.
+        seed: seed of the resamples.
+        skip_zeros: whether means exclude scores that are exactly 0, as in the TDO paper; never for
+            metrics where 0 is the best score.
         protocol: `tdo`, `opus100`, `tpdm`, `tlm`, `neurons`, or None.
         made_by: version, git commit and command of the scoring.
     """
@@ -169,11 +168,11 @@ class ScoreSheet:
     made_by: dict[str, Any] = field(default_factory=dict)
 
     def system(self, name: str) -> SystemScores:
-        """A system by its name."""
+        """A system by name."""
         return next(system for system in self.systems if system.name == name)
 
     def mean(self, name: str, group: str, metric: str) -> float | None:
-        """The mean of a system's scores over a group's directions; None where it has none."""
+        """The mean of a system's scores over a group's directions; None if there are none."""
         rows = (self.system(name).of(direction) for direction in self.groups[group])
         values = [row.scores[metric] for row in rows if row and metric in row.scores]
         return mean(values, skips_zeros(metric, self.skip_zeros))
@@ -192,7 +191,7 @@ class ScoreSheet:
 
 
 def mean(values: Sequence[float], skip_zeros: bool = False) -> float | None:
-    """The plain mean; with `skip_zeros` of what is not exactly 0 (0 if all are); None of none."""
+    """The mean, with `skip_zeros` over non-zero values (0 if all are 0); None without values."""
     if not values:
         return None
     counted = [value for value in values if value] if skip_zeros else values
@@ -200,12 +199,12 @@ def mean(values: Sequence[float], skip_zeros: bool = False) -> float | None:
 
 
 def skips_zeros(metric: str, skip_zeros: bool) -> bool:
-    """Whether a metric's means leave out zeros: where 0 is the best score, it is no failure."""
+    """Whether a metric's means exclude zeros, which they never do if 0 is the best score."""
     return skip_zeros and METRICS[metric].higher_is_better
 
 
 def as_json(sheet: ScoreSheet) -> dict[str, Any]:
-    """The sheet as plain dictionaries and lists, means included for readers of the file."""
+    """The sheet as plain dictionaries and lists, with means for readers of the file."""
     means = {
         system.name: {
             group: {
@@ -221,10 +220,10 @@ def as_json(sheet: ScoreSheet) -> dict[str, Any]:
 
 
 def merge(sheets: Iterable[ScoreSheet]) -> ScoreSheet:
-    """Several sheets as one, for a report over systems that were scored apart.
+    """Merge several sheets, for a report over systems that were scored separately.
 
     Raises:
-        UserError: two systems of one name, or sheets of different protocols.
+        UserError: two systems with the same name, or sheets with different protocols.
     """
     first, *rest = sheets
     merged = first
@@ -235,16 +234,14 @@ def merge(sheets: Iterable[ScoreSheet]) -> ScoreSheet:
             for key, signatures in sheet.signatures.items()
             if set(merged.signatures.get(key, signatures)) != set(signatures)
         ]
-        measures = tuple(f"Not all systems' {name} has the same signatures." for name in differing)
+        measures = tuple(f"The signatures of {name} differ between systems." for name in differing)
         for system in sheet.systems:
             if system.name in names:
-                raise UserError(
-                    f"`SCORES` must name each system once; {system.name} is there twice"
-                )
+                raise UserError(f"`SCORES` must name each system once; {system.name} occurs twice")
         if (sheet.protocol, sheet.skip_zeros) != (merged.protocol, merged.skip_zeros):
             raise UserError(
-                "`SCORES` must all be of one protocol; they are "
-                f"{merged.protocol or 'plain'} and {sheet.protocol or 'plain'}"
+                "`SCORES` must all have the same protocol; they have "
+                f"{merged.protocol or 'none'} and {sheet.protocol or 'none'}"
             )
         merged = ScoreSheet(
             systems=merged.systems + sheet.systems,

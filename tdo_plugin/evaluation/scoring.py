@@ -1,4 +1,4 @@
-"""From texts of several systems to a score sheet."""
+"""Scoring the texts of several systems into a score sheet."""
 
 from __future__ import annotations
 
@@ -32,15 +32,15 @@ Say = Callable[[str], None]
 
 
 class NeuralMetric(Protocol):
-    """A metric that a model computes, for all directions at once."""
+    """A neural metric, computed for all directions at once."""
 
     key: str
 
     def signature(self, target: str) -> str:
-        """Everything that a score for this target language depends on."""
+        """A description of everything that affects scores for this target language."""
 
     def score(self, segments: list[Segments]) -> list[np.ndarray]:
-        """A score for each sentence of each test set, 0 to 100; raises Unavailable."""
+        """Scores from 0 to 100 for each sentence of each test set; raises Unavailable."""
 
 
 @dataclass(frozen=True)
@@ -49,16 +49,16 @@ class Settings:
 
     Attributes:
         metrics: keys of `METRICS`, in order of display.
-        plan: how text metrics and languages are measured.
+        plan: how to measure text metrics and languages.
         groups: directions by group.
-        baseline: the system that the others are compared with.
-        skip_zeros: whether means leave out scores of exactly 0.
+        baseline: the system to compare the others with.
+        skip_zeros: whether means exclude scores of exactly 0.
         pooled: whether groups are also scored as one test set.
         samples: resamples of the significance test; 0: no test.
-        seed: of the resamples.
-        examples: sentences a direction.
-        protocol: a paper's, or None.
-        workers: processes for text metrics.
+        seed: seed of the resamples.
+        examples: example sentences per direction.
+        protocol: name of a paper's protocol, or None.
+        workers: number of processes for text metrics.
     """
 
     metrics: tuple[str, ...]
@@ -87,18 +87,18 @@ def score(
     settings: Settings,
     say: Say = lambda _: None,
 ) -> ScoreSheet:
-    """Measure everything.
+    """Score all systems.
 
     Args:
-        systems: to be scored; the order is kept.
+        systems: the systems to score, in order of display.
         directions: in order of display.
-        neural: makers of the neural metrics that are wanted, by key; one that raises `Unavailable`
-            leaves its column empty, with the reason.
+        neural: factories of the requested neural metrics, by key; the column of a factory that
+            raises `Unavailable` stays empty, with the reason.
         settings: what to measure.
-        say: told how far it is.
+        say: called with progress lines.
 
     Returns:
-        The sheet, without `made_by` and `failures`, which the caller knows.
+        The sheet, without `made_by` and `failures`, which the caller adds.
     """
     missing: dict[str, str] = {}
     opened = _open(neural, missing)
@@ -117,14 +117,14 @@ def score(
         say(METRICS[metric.key].name)
         try:
             _add_neural(metric, units, table, signatures)
-        except Exception as error:  # whatever the library says: the other metrics are not lost
+        except Exception as error:  # keep the other metrics on any error
             missing[metric.key] = _reason(error)
     if "perplexity" in settings.metrics:
         lacking = [f"{s.name} {d}" for s in systems for d in s.texts if d not in s.perplexities]
         if lacking:
             missing["perplexity"] = (
-                "tdo translate --perplexity measures it, where there is a validation set; "
-                f"not known: {', '.join(lacking)}"
+                "tdo translate --perplexity computes it for directions with a validation set; "
+                f"unknown for {', '.join(lacking)}"
             )
     kept = tuple(key for key in METRICS if key in settings.metrics)
     return ScoreSheet(
@@ -147,7 +147,7 @@ def score(
 def _open(
     neural: Mapping[str, Callable[[], NeuralMetric]], missing: dict[str, str]
 ) -> list[NeuralMetric]:
-    """Those of the neural metrics that are to be had, before anything else takes its time."""
+    """The available neural metrics, checked before any long computation."""
     opened = []
     for key, make in neural.items():
         try:
@@ -174,7 +174,7 @@ def _add_neural(
     """Add a metric's statistics and signatures to the tables.
 
     Raises:
-        Unavailable: it cannot be computed, or only where the source text is known.
+        Unavailable: the metric cannot be computed, or some directions lack its source text.
     """
     usable = [unit for unit in units if unit[2].sources is not None]
     if metric.key not in NEED_SOURCES or not usable:
@@ -189,7 +189,7 @@ def _add_neural(
         signatures.setdefault(metric.key, {})[metric.signature(segment.target)] = None
     if len(usable) < len(units):
         lacking = dict.fromkeys(direction for _, direction, texts in units if not texts.sources)
-        raise Unavailable(f"it needs the source text, which {', '.join(lacking)} do not have")
+        raise Unavailable(f"it requires source text, which is missing for {', '.join(lacking)}")
 
 
 def _system(
@@ -230,7 +230,7 @@ def _system(
 def _pooled(
     table: dict[str, dict[str, Statistics]], settings: Settings
 ) -> dict[str, dict[str, float]]:
-    """Each group as one test set. Tokenizers may differ by target; the statistics still add up."""
+    """Scores of each group as one test set; statistics add up even for different tokenizers."""
     result: dict[str, dict[str, float]] = {}
     for group, members in settings.groups.items():
         for key in settings.metrics:
@@ -241,7 +241,7 @@ def _pooled(
 
 
 def _correlations(rows: Sequence[DirectionScores], groups: Groups) -> dict[str, float]:
-    """Pearson's correlation of language accuracy and BLEU over each group's directions."""
+    """Pearson's correlation of language accuracy and BLEU over the directions of each group."""
     result = {}
     for group, members in groups.items():
         both = [r.scores for r in rows if r.direction in members and {"off", "bleu"} <= {*r.scores}]
@@ -293,7 +293,7 @@ def _comparisons(
 def _examples(
     systems: Sequence[SystemTexts], directions: Sequence[str], table: Table, settings: Settings
 ) -> list[Example]:
-    """Sentences where the systems that have the direction differ most."""
+    """Sentences on which the systems differ most, for each direction."""
     result: list[Example] = []
     for direction in directions:
         here = [system for system in systems if direction in system.texts]

@@ -1,6 +1,6 @@
-"""Trainings of one system that differ in their seed: their mean, and how far they lie apart.
+"""Means over training runs of one system with different seeds.
 
-They are systems called `NAME, seed N`, as the scripts of the tables call them.
+Such training runs are systems called `NAME, seed N`, as named by `tdo reproduce`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ SEED = re.compile(r"(?P<name>.+), seed \d+")
 
 
 def by_seed(sheet: ScoreSheet) -> dict[str, tuple[str, ...]]:
-    """The systems that are trainings of one, by its name; a name without a seed is its only one."""
+    """The training runs of each system, by its name; a name without seed has a single run."""
     trainings: dict[str, list[str]] = {}
     for system in sheet.systems:
         seed = SEED.fullmatch(system.name)
@@ -30,11 +30,11 @@ def has_seeds(sheet: ScoreSheet) -> bool:
 
 
 def over_seeds(sheet: ScoreSheet) -> ScoreSheet:
-    """The sheet with one system for each, its scores the means of its trainings'.
+    """The sheet with the training runs of each system merged by averaging scores.
 
-    Directions and metrics that not all its trainings have are left out, and so are comparisons and
-    examples, which are of single trainings. A sheet without several trainings of a system is
-    returned as it is.
+    Directions and metrics that some of its runs lack are omitted, and so are comparisons and
+    examples, which belong to single runs. A sheet without repeated runs is returned
+    unchanged.
     """
     if not has_seeds(sheet):
         return sheet
@@ -76,7 +76,7 @@ def _mean(name: str, trainings: Sequence[SystemScores]) -> SystemScores:
 
 
 def _means(scores: Iterable[dict[str, float]]) -> dict[str, float]:
-    """Of the keys that all have."""
+    """Means for the keys that all dictionaries have."""
     first, *others = scores
     shared = [key for key in first if all(key in training for training in others)]
     return {key: fmean(training[key] for training in (first, *others)) for key in shared}

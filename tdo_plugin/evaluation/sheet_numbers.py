@@ -1,6 +1,6 @@
-"""Whether the numbers of a score sheet fit each other, as those of `tdo score` do.
+"""Consistency checks of the numbers in a score sheet.
 
-A file that was damaged or edited by hand would otherwise be shown as if it had been measured.
+Otherwise a file that was damaged or edited by hand would be shown as if it had been measured.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
         ScoreSheet,
     )
 
-ROUNDING = 1e-6  # of sums of floats
-# what scores can be; neural metrics have no bounds of their own
+ROUNDING = 1e-6  # tolerance for sums of floats
+# bounds of scores; neural metrics have none
 BOUNDS = {
     "bleu": (0.0, 100.0),
     "chrf": (0.0, 100.0),
@@ -31,11 +31,11 @@ SHARES = ("target", "english", "source", "other", "undetectable")
 
 
 def check_numbers(sheet: ScoreSheet) -> None:
-    """Raise ValueError where a number cannot be, or contradicts another one."""
+    """Raise ValueError if a number is out of bounds, or contradicts another number."""
     for what, value, (least, most) in _bounded(sheet):
         if not least - ROUNDING <= value <= most + ROUNDING:
             span = f"from {least:g}" + ("" if most == math.inf else f" to {most:g}")
-            raise ValueError(f"its {what} must be {span}; one is {value}")
+            raise ValueError(f"its {what} must be {span}; found {value}")
     for system in sheet.systems:
         for row in system.directions:
             _check_languages(row)
@@ -45,7 +45,7 @@ def check_numbers(sheet: ScoreSheet) -> None:
 
 
 def _bounded(sheet: ScoreSheet) -> Iterator[tuple[str, float, tuple[float, float]]]:
-    """Numbers with what they are and what they can be."""
+    """Numbers with their description and bounds."""
     for system in sheet.systems:
         rows = [row.scores for row in system.directions]
         for scores in (*rows, *system.pooled.values()):
@@ -72,21 +72,21 @@ def _differences(comparison: Comparison) -> list[Difference]:
 
 
 def _check_languages(row: DirectionScores) -> None:
-    """Of a direction whose hypotheses' languages were identified; of others nothing is there."""
+    """Raise ValueError for inconsistent languages and shares, unless they were not identified."""
     where = f"languages of {row.direction}"
     if row.languages and sum(row.languages.values()) != row.sentences:
-        raise ValueError(f"its {where} must be of {row.sentences} sentences; they are not")
+        raise ValueError(f"its {where} must sum to {row.sentences} sentences; they do not")
     if not row.shares:
         return
     if set(row.shares) != set(SHARES) or abs(sum(row.shares.values()) - 100) > ROUNDING:
         raise ValueError(
-            f"its shares of {row.direction} must be of {', '.join(SHARES)} and sum to 100; "
+            f"its shares of {row.direction} must be for {', '.join(SHARES)} and sum to 100; "
             "they do not"
         )
     off = row.scores.get("off")
     if not row.languages or (off is not None and abs(100 - row.shares["target"] - off) > ROUNDING):
         raise ValueError(
-            f"its {where} and their shares must be those of its off-target share; they are not"
+            f"its {where} and their shares must match its off-target rate; they do not"
         )
 
 
@@ -97,6 +97,6 @@ def _check_difference(difference: Difference) -> None:
     ):
         raise ValueError(
             "its comparisons must have the difference of their two scores, and an interval; "
-            f"one has {difference.difference} of {difference.system} and {difference.baseline}, "
+            f"found {difference.difference} for {difference.system} and {difference.baseline}, "
             f"from {difference.low} to {difference.high}"
         )

@@ -1,4 +1,4 @@
-"""A score sheet from its file, which may be damaged or edited by hand."""
+"""Reading a score sheet, with checks, as the file may be damaged or edited by hand."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def read_sheet(path: Path) -> ScoreSheet:
     """Read a `scores.json`.
 
     Raises:
-        UserError: no such file, or not one that `tdo score` wrote.
+        UserError: a missing file, or one that `tdo score` did not write.
     """
     try:
         sheet = _from_json(read_json(path), path)
@@ -33,13 +33,13 @@ def read_sheet(path: Path) -> ScoreSheet:
             "" if isinstance(error, json.JSONDecodeError | UnicodeDecodeError) else f": {error}"
         )
         raise UserError(
-            f"`SCORES` must be a scores.json of tdo score; {path} is not one{reason}"
+            f"`SCORES` must be a scores.json of tdo score; {path} is not{reason}"
         ) from None
     return sheet
 
 
 def _check_names(sheet: ScoreSheet, path: Path) -> None:
-    """Raise UserError where the file has names that no run of `tdo score` gives."""
+    """Raise UserError for names that no run of `tdo score` writes."""
     compared = [
         name
         for comparison in sheet.comparisons
@@ -61,12 +61,12 @@ def _from_json(data: Any, path: Path) -> ScoreSheet:
     _check(sheet)
     check_numbers(sheet)
     if means != json.loads(json.dumps(as_json(sheet)["means"])):
-        raise ValueError("its means must be those of its scores")
+        raise ValueError("its means must match its scores")
     return sheet
 
 
 def _check(sheet: ScoreSheet) -> None:
-    """Raise ValueError where parts of a sheet name what is not there."""
+    """Raise ValueError if parts of a sheet have unknown names."""
     names = [system.name for system in sheet.systems]
     measured = {key for system in sheet.systems for row in system.directions for key in row.scores}
     named = {
@@ -123,6 +123,6 @@ def _check(sheet: ScoreSheet) -> None:
             )
     for values in (sheet.directions, names):
         if len(set(values)) < len(values) or any(not value for value in values):
-            raise ValueError("its directions and systems must each have a name of their own")
+            raise ValueError("its directions and systems must each have a unique name")
     if any("-" not in direction for direction in sheet.directions):
-        raise ValueError("its directions must be such as de-fr")
+        raise ValueError("its directions must be like de-fr")

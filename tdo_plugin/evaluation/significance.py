@@ -1,4 +1,4 @@
-"""Paired bootstrap resampling (Koehn, 2004) of two systems: by direction, and of group means."""
+"""Paired bootstrap resampling (Koehn, 2004) of two systems, by direction and for group means."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tdo_plugin.evaluation.groups import win_ratio
 from tdo_plugin.evaluation.score_sheet import METRICS, Comparison, Difference, mean, skips_zeros
 from tdo_plugin.metrics.statistics import Statistics
 
-ROUNDING = 1e-9  # points by which resamples of equal sentences may seem to differ
+ROUNDING = 1e-9  # rounding error between resamples of equal sentences, in points
 BLOCK = 100  # resamples in double precision at once
 
 
@@ -27,32 +27,32 @@ def compare(
     skip_zeros: bool = False,
     parallel: Collection[str] = (),
 ) -> Comparison:
-    """Compare a system with a baseline on every direction that both have, and on groups of them.
+    """Compare a system with a baseline on common directions, and on groups of them.
 
     A direction's p is that of `sacrebleu --paired-bs`, with the same resamples and formula, except
-    that it is 1 where the difference is the same in all resamples, as it is between identical
-    systems or on a single sentence: nothing is known of its spread then (SacreBLEU's p is
-    1 / (samples + 1)). The formula is in effect one-sided: p may be under 0.05 where the 95 %
-    interval of the difference still holds 0.
+    that it is 1 if the difference is the same in all resamples, as for identical systems or a
+    single sentence: then nothing is known about its spread (SacreBLEU's p is 1 / (samples + 1)).
+    The formula is effectively one-sided: p may be below 0.05 although the 95 % interval of the
+    difference contains 0.
 
-    A group is tested in the same way on the mean over its directions, each direction's test set
-    resampled on its own. Where test sets are translations of each other (`parallel`), their scores
-    vary together; they are resampled together, the same sentences from each.
+    A group is tested in the same way on the mean over its directions, with each direction's test
+    set resampled independently. If test sets are translations of each other (`parallel`), their
+    scores are correlated, and the same sentences are resampled from each.
 
     Args:
-        system: name.
-        baseline: name.
+        system: the system's name.
+        baseline: the baseline's name.
         metric: key of `METRICS`.
         system_statistics: the system's statistics by direction.
-        baseline_statistics: the baseline's.
-        groups: directions by group; a group without a shared direction is left out.
+        baseline_statistics: the baseline's statistics by direction.
+        groups: directions by group; groups without a common direction are omitted.
         samples: number of resamples.
-        seed: SacreBLEU's is 12345.
-        skip_zeros: means leave out scores of exactly 0, unless 0 is the best.
-        parallel: directions whose test sets hold the same sentences.
+        seed: seed of the resamples, 12345 in SacreBLEU.
+        skip_zeros: whether means exclude scores of exactly 0, unless 0 is the best score.
+        parallel: directions whose test sets have the same sentences.
 
     Raises:
-        ValueError: a direction has different numbers of sentences in the two.
+        ValueError: the two have different numbers of sentences in a direction.
     """
     skip_zeros = skips_zeros(metric, skip_zeros)
     shared = [direction for direction in system_statistics if direction in baseline_statistics]
@@ -93,7 +93,7 @@ def win_ratios(
     baseline_statistics: Mapping[str, Statistics],
     groups: Mapping[str, Sequence[str]],
 ) -> dict[str, float]:
-    """By group, percent of the directions that both have on which a system beats the baseline."""
+    """By group, percentage of common directions on which the system beats the baseline."""
     scores = {
         row: (system_statistics[row].score(), baseline_statistics[row].score())
         for row in system_statistics
@@ -120,7 +120,7 @@ def resample(
     """Scores of both systems on the same resamples of a test set, (2, samples).
 
     Raises:
-        ValueError: different numbers of sentences.
+        ValueError: the numbers of sentences differ.
     """
     if len(system_statistics.rows) != len(baseline_statistics.rows):
         raise ValueError(
@@ -133,7 +133,7 @@ def resample(
     times = _times(len(rows), samples, seed)
     scores = []
     for start in range(0, samples, BLOCK):
-        # exact for whole numbers, whatever the order of the sums: doubles hold them up to 2**53
+        # exact for whole numbers up to 2**53, regardless of the order of summation
         for total in times[start : start + BLOCK] @ rows:
             scores.append(
                 (system_statistics.corpus(total[:width]), baseline_statistics.corpus(total[width:]))
@@ -144,9 +144,9 @@ def resample(
 
 @lru_cache(maxsize=2)
 def _times(sentences: int, samples: int, seed: int) -> np.ndarray:
-    """How often each resample holds each sentence, (samples, sentences).
+    """The number of times each resample has each sentence, (samples, sentences).
 
-    Test sets of one size have the same resamples, as in SacreBLEU, so the last are kept.
+    Test sets of the same size have the same resamples, as in SacreBLEU, so results are cached.
     """
     generator = np.random.default_rng(seed)
     times = np.empty((samples, sentences), dtype=np.int32)
@@ -156,28 +156,28 @@ def _times(sentences: int, samples: int, seed: int) -> np.ndarray:
 
 
 def _shuffle(scores: np.ndarray, direction: str, seed: int) -> np.ndarray:
-    # test sets of one size share their resamples; in an order of its own, by its name, each
-    # direction's are independent of the others' and of which others there are
+    # test sets of the same size share their resamples; a permutation by the direction's name makes
+    # directions independent of each other, and reproducible for any set of directions
     generator = np.random.default_rng([seed, *direction.encode()])
     shuffled: np.ndarray = scores[:, generator.permutation(scores.shape[1])]
     return shuffled
 
 
 def _means(scores: np.ndarray, skip_zeros: bool) -> np.ndarray:
-    """`scores.mean` of every resample: (directions, 2, samples) to (2, samples)."""
+    """The `mean` over directions of every resample: (directions, 2, samples) to (2, samples)."""
     counted = np.count_nonzero(scores, axis=0) if skip_zeros else len(scores)
     means: np.ndarray = scores.sum(axis=0) / np.maximum(counted, 1)
     return means
 
 
 def _difference(system: float, baseline: float, scores: np.ndarray) -> Difference:
-    """The test's result from both scores and their resamples, (2, samples)."""
+    """The result of the test from both scores and their resamples, (2, samples)."""
     from sacrebleu.significance import _compute_p_value
 
     differences = scores[0] - scores[1]
     sizes = np.abs(differences)
     ordered = np.sort(differences)
-    cut = len(ordered) // 40  # 2.5 % on either side
+    cut = len(ordered) // 40  # 2.5 % on each side
     varies = ordered[-1] - ordered[0] > ROUNDING
     p = _compute_p_value(sizes - sizes.mean(), abs(system - baseline)) if varies else 1.0
     return Difference(

@@ -1,4 +1,4 @@
-"""Scores of systems that differ in one thing, such as a threshold, at its values."""
+"""Scores of systems over the values of a hyperparameter, such as a threshold."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ Placed = dict[tuple[str, str], list[str]]  # systems by line and value
 
 @dataclass(frozen=True)
 class Point:
-    """What the systems at one value have.
+    """The scores of the systems at one value.
 
     Attributes:
-        line: the name of its line; empty where there is but one.
-        value: as it was given, or a number in its shortest form.
-        scores: of each system, by direction and group, or `MEAN`; held against the baseline's.
+        line: the name of its line; empty if there is only one.
+        value: the value as given, or a number in its shortest form.
+        scores: scores of each system, by direction and group, or `MEAN`; relative to the baseline.
     """
 
     line: str
@@ -32,31 +32,31 @@ class Point:
 
     @property
     def name(self) -> str:
-        """Line and value."""
+        """Line and value, as one name."""
         return f"{self.line}, {self.value}" if self.line else self.value
 
     def mean(self, direction: str) -> float:
-        """Over its systems."""
+        """The mean over the systems."""
         return fmean(self.scores[direction])
 
     def spread(self, direction: str) -> tuple[float, float]:
-        """The least and the most of its systems."""
+        """The minimum and maximum over the systems."""
         return min(self.scores[direction]), max(self.scores[direction])
 
 
 def placed(specs: Sequence[str], sheet: ScoreSheet) -> Placed:
-    """Where systems stand.
+    """The systems at each line and value.
 
     Args:
-        specs: `SYSTEM=[LINE:]VALUE` of each; a system called `NAME, seed N` is also meant by NAME.
-        sheet: their scores.
+        specs: `SYSTEM=[LINE:]VALUE` for each; NAME also stands for systems called `NAME, seed N`.
+        sheet: the scores of the systems.
 
     Returns:
-        Lines and values in the order given; in each line numbers from the least on, where all
-        values are numbers.
+        Lines and values in the order given; within a line in ascending order if all values are
+        numbers.
 
     Raises:
-        UserError: a mistake in what was given.
+        UserError: an invalid spec.
     """
     by_value: Placed = {}
     for text in specs:
@@ -67,7 +67,7 @@ def placed(specs: Sequence[str], sheet: ScoreSheet) -> Placed:
         systems = members(name, sheet, "--x")
         taken = {system for names in by_value.values() for system in names}
         if twice := taken.intersection(systems):
-            raise UserError(f"`--x` must name each system once; {min(twice)} is there twice")
+            raise UserError(f"`--x` must name each system once; {min(twice)} occurs twice")
         by_value.setdefault((line, value), []).extend(systems)
     if not numeric(by_value):
         return by_value
@@ -76,22 +76,22 @@ def placed(specs: Sequence[str], sheet: ScoreSheet) -> Placed:
     for line, value in sorted(
         by_value, key=lambda position: (lines.index(position[0]), float(position[1]))
     ):
-        # 0.7 and 0.70 are one value, all of whose digits count
+        # 0.7 and 0.70 are the same value, compared with all digits
         ordered.setdefault((line, f"{float(value):.15g}"), []).extend(by_value[line, value])
     return ordered
 
 
 def members(name: str, sheet: ScoreSheet, option: str) -> tuple[str, ...]:
-    """The systems that a name means: itself, or its trainings with several seeds.
+    """The systems that a name stands for: the system, or its training runs with several seeds.
 
     Raises:
-        UserError: there are none.
+        UserError: an unknown name.
     """
     if name in {system.name for system in sheet.systems}:
         return (name,)
     groups = by_seed(sheet)
     if name not in groups:
-        raise UserError(f"`{option}` must name a system of {', '.join(groups)}; it names {name}")
+        raise UserError(f"`{option}` must name one of {', '.join(groups)}; it names {name}")
     return groups[name]
 
 
@@ -103,27 +103,25 @@ def numeric(systems: Placed) -> bool:
         return False
 
 
-Measure = Callable[[float, float], float]  # of a score, given the baseline's mean
+Measure = Callable[[float, float], float]  # from a score and the baseline's mean
 
 MEASURES: dict[str, Measure] = {
     "score": lambda score, base: score,
     "difference": lambda score, base: score - base,
-    # of TDO's figures 5 and 6, in percent
+    # in percent, as in figures 5 and 6 of the TDO paper
     "ratio": lambda score, base: 100 * (score / base - 1) if base else math.nan,
 }
 
 
 def groups_of(sheet: ScoreSheet, names: Sequence[str]) -> dict[str, tuple[str, ...]]:
-    """The directions of groups by their names; of none of them all directions' mean.
+    """The directions of the named groups; all directions as `MEAN` without names.
 
     Raises:
-        UserError: the sheet has no such group.
+        UserError: the sheet lacks a group.
     """
     for name in names:
         if name not in sheet.groups:
-            raise UserError(
-                f"`--group` must be of {', '.join(sheet.groups)}; {name} is none of them"
-            )
+            raise UserError(f"`--group` must be among {', '.join(sheet.groups)}; it has {name}")
     return {name: sheet.groups[name] for name in names} or {MEAN: sheet.directions}
 
 
@@ -138,18 +136,18 @@ def points(
     """The scores at every value.
 
     Args:
-        sheet: of them all.
-        systems: by line and value.
+        sheet: the scores.
+        systems: systems by line and value.
         metric: a key of `METRICS`.
-        baseline: systems whose mean they are held against.
-        measure: how, a key of `MEASURES`.
-        groups: of the sheet, whose means come behind the directions; (): the mean over all.
+        baseline: systems whose mean is the baseline.
+        measure: how to compare with the baseline, a key of `MEASURES`.
+        groups: groups of the sheet, whose means follow the directions; (): the mean over all.
 
     Raises:
         UserError: a system lacks a direction's score.
     """
     if not sheet.directions:
-        raise UserError("`SCORES` must have scores of a direction; they have none")
+        raise UserError("`SCORES` must have scores for a direction; they have none")
     directions_by_group = groups_of(sheet, groups)
     base = {
         key: fmean(scores)
@@ -175,7 +173,7 @@ def _scores(
     metric: str,
     groups: Mapping[str, Sequence[str]],
 ) -> dict[str, tuple[float, ...]]:
-    """By direction, then the means of groups."""
+    """Scores by direction, then the means of groups."""
     if not systems:
         return {}
     by_direction = {
@@ -197,7 +195,7 @@ def _score(sheet: ScoreSheet, name: str, direction: str, metric: str) -> float:
     row = sheet.system(name).of(direction)
     if row is None or metric not in row.scores:
         raise UserError(
-            f"`SCORES` must have {METRICS[metric].name} of every direction for each system; "
-            f"{name} has none of {direction}"
+            f"`SCORES` must have {METRICS[metric].name} for every direction of each system; "
+            f"{name} has none for {direction}"
         )
     return row.scores[metric]

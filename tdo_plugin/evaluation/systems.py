@@ -1,4 +1,4 @@
-"""The systems that are scored, from their folders or from single files."""
+"""The systems to score, from their folders or from single files."""
 
 from __future__ import annotations
 
@@ -26,10 +26,14 @@ from tdo_plugin.names import check_titles
 
 @dataclass(frozen=True)
 class SystemTexts:
-    """A system to score: its texts by direction, and what is known of how they were made.
+    """A system to score.
 
-    `provenance` is what a folder says, or of several what each says, by folder; `lowercased` is
-    whether one says that its text was.
+    Attributes:
+        name: the system's name.
+        texts: texts by direction.
+        provenance: how the texts were made, from its folder, or by folder if there are several.
+        perplexities: perplexities by direction.
+        lowercased: whether any folder has lowercased text.
     """
 
     name: str
@@ -42,20 +46,20 @@ class SystemTexts:
 def read_systems(
     specs: Sequence[str], directions: str | None, data: DataFolder | None, failures: list[str]
 ) -> list[SystemTexts]:
-    """All that can be read of the systems; what cannot goes to `failures`, a line each.
+    """Read the systems; what cannot be read is reported in `failures`, one line each.
 
     Args:
-        specs: `NAME=DIR` of each; a name comes again for further directions of the system.
+        specs: `NAME=DIR` of each system; a repeated name adds further directions to the system.
         directions: all, supervised or zero-shot (with `data`), a list of directions, patterns such
-            as `en-*` of what is there, or None for all that is there.
-        data: the data folder that was decoded, if it is known.
-        failures: gets the lines.
+            as `en-*`, or None for all available directions.
+        data: the data folder that was decoded, if known.
+        failures: receives the lines.
 
     Raises:
-        UserError: a mistake in what was asked for.
+        UserError: invalid specs or directions.
     """
     if not specs:
-        raise UserError("`NAME=DIR` must be given, or --hyp and --ref; nothing is")
+        raise UserError("`NAME=DIR`, or --hyp and --ref, must be given; all are missing")
     return [
         _read_system(name, folders, directions, data, failures)
         for name, folders in _named(specs).items()
@@ -73,7 +77,7 @@ def _read_system(
     present = sorted(places)
     chosen = _wanted(directions, data, present) if present else []
     if present and not chosen:
-        failures.append(f"{name}: none of {', '.join(present)} fits {directions}")
+        failures.append(f"{name}: none of {', '.join(present)} matches {directions}")
     texts, perplexities = {}, {}
     for direction in chosen:
         folder = places.get(direction, folders[0])
@@ -97,7 +101,7 @@ def _places(name: str, folders: Iterable[Path], failures: list[str]) -> dict[str
     """The folder of each direction of a system.
 
     Raises:
-        UserError: two folders have one.
+        UserError: two folders have the same direction.
     """
     places: dict[str, Path] = {}
     for folder in folders:
@@ -110,8 +114,8 @@ def _places(name: str, folders: Iterable[Path], failures: list[str]) -> dict[str
             first = places.setdefault(direction, folder)
             if first is not folder:
                 raise UserError(
-                    f"`NAME=DIR` must give a direction of a system once; {direction} of {name} is "
-                    f"in {first} and in {folder}"
+                    f"`NAME=DIR` must give each direction of a system once; {direction} of {name} "
+                    f"is in {first} and in {folder}"
                 )
     return places
 
@@ -124,7 +128,7 @@ def _named(specs: Iterable[str]) -> dict[str, list[Path]]:
             raise UserError(f"`NAME=DIR` must name a system and its folder; it is {text}")
         check_titles([name], "`NAME=DIR`")
         if not Path(folder).is_dir():
-            raise UserError(f"`NAME=DIR` must name a folder; {folder} is not one")
+            raise UserError(f"`NAME=DIR` must name a folder; {folder} is not")
         folders.setdefault(name, []).append(Path(folder))
     return folders
 
@@ -133,18 +137,18 @@ def named_folders(specs: Sequence[str]) -> dict[str, Path]:
     """The folder of each `NAME=DIR`, by name.
 
     Raises:
-        UserError: there are none, one of them is not as it must be, or a name has two.
+        UserError: no specs, an invalid spec, or a name with two folders.
     """
     if not specs:
-        raise UserError("`NAME=DIR` must be given; nothing is")
+        raise UserError("`NAME=DIR` must be given; it is missing")
     named = _named(specs)
     if several := [name for name, folders in named.items() if len(folders) > 1]:
-        raise UserError(f"`NAME=DIR` must name each system once; {several[0]} is there twice")
+        raise UserError(f"`NAME=DIR` must name each system once; {several[0]} occurs twice")
     return {name: folders[0] for name, folders in named.items()}
 
 
 def _divided(text: str) -> tuple[str, str]:
-    """Name and folder; either may have a ``=``, the first one with a folder behind it is meant."""
+    """Name and folder; as both may contain ``=``, split at the first one before a folder."""
     words = text.split("=")
     cuts = [("=".join(words[:cut]), "=".join(words[cut:])) for cut in range(1, len(words))]
     existing = (cut for cut in cuts if cut[1] and Path(cut[1]).is_dir())
@@ -170,10 +174,10 @@ def single_system(
     source_lang: str | None,
     target_lang: str | None,
 ) -> SystemTexts:
-    """A system of one direction, from files of its own; it is called as the hypotheses' file.
+    """A system with one direction, from single files, named after the hypotheses' file.
 
     Raises:
-        UserError: something is missing, or the files do not fit each other.
+        UserError: a file or language is missing, or the files do not match.
     """
     needed = {"hyp": hyp, "ref": ref, "source-lang": source_lang, "target-lang": target_lang}
     for option, value in needed.items():
@@ -182,7 +186,7 @@ def single_system(
     assert hyp is not None and ref is not None
     for option, path in (("hyp", hyp), ("ref", ref), ("src", src)):
         if path is not None and not path.is_file():
-            raise UserError(f"`--{option}` must be a file of lines; {path} is none")
+            raise UserError(f"`--{option}` must be a text file; {path} is not")
     direction = f"{source_lang}-{target_lang}"
     languages_of(direction, "--source-lang and --target-lang")
     sources = tuple(read_lines(src)) if src else None
@@ -192,7 +196,7 @@ def single_system(
 
 
 def in_order(systems: list[SystemTexts], data: DataFolder | None) -> list[str]:
-    """Every direction that a system has: in the data folder's order, others behind, sorted."""
+    """All directions of the systems, in the data folder's order, then others, sorted."""
     present = {direction for system in systems for direction in system.texts}
     ordered = [
         direction for direction in (data.test_directions if data else ()) if direction in present
@@ -201,9 +205,9 @@ def in_order(systems: list[SystemTexts], data: DataFolder | None) -> list[str]:
 
 
 def same_references(systems: Sequence[SystemTexts], failures: list[str]) -> list[SystemTexts]:
-    """The systems without directions whose references are not those of the systems before.
+    """The systems without directions whose references differ from those of earlier systems.
 
-    Scores against different references cannot be compared; each such direction is told in
+    Scores against different references are not comparable; each such direction is reported in
     `failures`.
     """
     first: dict[str, tuple[str, Texts]] = {}
@@ -215,14 +219,14 @@ def same_references(systems: Sequence[SystemTexts], failures: list[str]) -> list
             if first_texts.references == texts.references:
                 kept[direction] = texts
             else:
-                line = f"`{direction}.ref` must be that of {name}; it differs"
+                line = f"`{direction}.ref` must equal that of {name}; it differs"
                 failures.append(f"{system.name} {direction}: {line}")
         result.append(replace(system, texts=kept))
     return result
 
 
 def parallel_directions(systems: Sequence[SystemTexts]) -> frozenset[str]:
-    """Directions that have a side in common with another direction, line for line."""
+    """Directions that share a side with another direction, line by line."""
     by_text: dict[tuple[str, ...], set[str]] = {}
     for system in systems:
         for direction, texts in system.texts.items():

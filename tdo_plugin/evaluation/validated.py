@@ -1,4 +1,4 @@
-"""Scores of validation sets, as trainings measured them (``--eval-translation``), as a sheet."""
+"""A score sheet of validation scores measured during training (``--eval-translation``)."""
 
 from __future__ import annotations
 
@@ -16,29 +16,29 @@ FILE = "validation.jsonl"
 def validation_sheet(
     systems: Mapping[str, Path], groups: Callable[[Sequence[str]], Groups]
 ) -> ScoreSheet:
-    """The score sheet of trainings' last validations.
+    """The score sheet of the last validations of training runs.
 
     Args:
-        systems: by name the folder of its checkpoints, in which the training measured.
-        groups: of directions.
+        systems: the checkpoint folder of each system, by name.
+        groups: returns the groups of given directions.
 
     Raises:
-        UserError: a training has measured nothing, or not the directions that others have.
+        UserError: a training run has no validation scores, or scores for different directions.
     """
     scores = tuple(SystemScores(name, _last(folder)) for name, folder in systems.items())
     measured = {tuple(row.direction for row in system.directions): system.name for system in scores}
     if len(measured) > 1:
         first, second, *_ = measured.values()
         raise UserError(
-            "`--eval-translation` must be of the same directions in all trainings; "
-            f"{first} and {second} differ in them"
+            "`--eval-translation` must have the same directions in all training runs; "
+            f"{first} and {second} differ"
         )
     directions = next(iter(measured))
     return ScoreSheet(scores, directions, groups(directions), SCORES)
 
 
 def _last(folder: Path) -> tuple[DirectionScores, ...]:
-    """What the last validation of a training found, by direction."""
+    """The scores of a training run's last validation, by direction."""
     try:
         rows = read_validations([folder / FILE])
         reason = "" if rows else f"{folder / FILE} is empty"
@@ -46,8 +46,8 @@ def _last(folder: Path) -> tuple[DirectionScores, ...]:
         rows, reason = {}, str(error)
     if not rows:
         raise UserError(
-            "`NAME=DIR` must be a training's --save-dir with --validations, and the training have "
-            f"had --eval-translation; {reason}"
+            "`NAME=DIR` must be the --save-dir of a training run with --eval-translation if "
+            f"--validations is given; {reason}"
         )
     return tuple(
         DirectionScores(row.direction, row.sentences, row.scores())

@@ -1,1 +1,1 @@
-"""Experiments: files that say what is trained, translated and drawn, and their runner."""
+"""Experiment files, which define training runs, translations and figures, and their runner."""

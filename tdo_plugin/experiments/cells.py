@@ -1,4 +1,4 @@
-"""Tables over axes: what `tdo report --cells` is told of them."""
+"""Tables over axes: the input of `tdo report --cells`."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ CELLS = "cells.json"
 
 
 def axes_of(setting: Setting, table: Table) -> dict[str, tuple[str, ...]]:
-    """A table's axes, with the values that there are at this scale."""
+    """A table's axes, with their values at this scale."""
     axes = setting.document.axes
     return {
         axis: tuple(name for name, part in axes[axis].items() if setting.has(part.scales))
@@ -30,7 +30,7 @@ def axes_of(setting: Setting, table: Table) -> dict[str, tuple[str, ...]]:
 
 
 def check_cells(planned: PlannedTable) -> None:
-    """Raise UserError where cells cannot be told apart, or have several seeds twice."""
+    """Raise UserError if labels of cells are not unique, or seeds are both axis and option."""
     if not planned.table.axes:
         return
     where = f"{planned.plan.setting.document.path.name}: tables.{planned.name}"
@@ -39,14 +39,14 @@ def check_cells(planned: PlannedTable) -> None:
         first = labels.setdefault((planned.block_of(row), row.label), row.name)
         if first != row.name:
             raise UserError(
-                f"{where}.label must tell cells apart; {first} and {row.name} are alike"
+                f"{where}.label must be unique for each cell; {first} and {row.name} share a label"
             )
     if SEED in planned.table.axes and planned.plan.seeds > 1:
-        raise UserError(f"`--seeds` must be left out of {planned.name}, which has them as an axis")
+        raise UserError(f"`--seeds` must be left out with {planned.name}, where seed is an axis")
 
 
 def cells_text(planned: PlannedTable, block: str) -> str:
-    """The file that says which system of a block's score sheet has which values of the axes."""
+    """The JSON file that assigns axis values to the systems of a block's score sheet."""
     plan, table, scored = planned.plan, planned.table, planned.scored
     rows = [row for row in planned.rows if planned.block_of(row) == block]
     axes = {
@@ -91,17 +91,17 @@ def cells_text(planned: PlannedTable, block: str) -> str:
 
 
 def check_validated(plan: Plan, system: str) -> None:
-    """Raise UserError where a training would translate no validation set, or another set."""
+    """Raise UserError if a training run does not translate its validation set."""
     flags = plan.system(system).config(plan.twins.described).flags
     if "--eval-translation" not in flags:
         raise UserError(
-            "`measure` must be test where a system has no --eval-translation; it is validation, "
-            f"and {system} has none"
+            "`measure` must be test for systems without --eval-translation; it is validation, and "
+            f"{system} has none"
         )
     subset = flags.get("--eval-subset", ["valid"])[0]
     valid = flags.get("--valid-subset", ["valid"])[0]
     if subset not in valid.split(","):
         raise UserError(
-            f"`--eval-subset` must be of --valid-subset ({valid}) where measure is validation; of "
+            f"`--eval-subset` must be in --valid-subset ({valid}) if measure is validation; for "
             f"{system} it is {subset}"
         )

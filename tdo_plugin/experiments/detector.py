@@ -1,8 +1,8 @@
-"""What tells languages apart in a run's scores.
+"""The language detector of a run's scores.
 
-lid.176 where the variable LID names its file, or where it lies in this clone; else, at a scale with
-`detector = "lid.176"`, wherever a download has left it; else what the file's `score` says, as a
-rule a classifier trained on the corpus, which every machine has.
+lid.176 if the variable LID names its file or it is in this clone; else, at a scale with
+`detector = "lid.176"`, a downloaded lid.176; else the detector in the file's `score`, usually a
+classifier trained on the corpus, which is always available.
 """
 
 from __future__ import annotations
@@ -20,23 +20,23 @@ CLONE = Path(__file__).resolve().parents[2]
 
 
 def lid_words(cached: bool, say: Callable[[str], None]) -> tuple[str, ...]:
-    """Words of `tdo score`; none where the file's own choice stays.
+    """Options of `tdo score`; empty to keep the choice of the experiment file.
 
     Args:
-        cached: whether lid.176 is taken from where a download has left it.
-        say: with `cached` told what is taken, and why.
+        cached: whether to look for a downloaded lid.176.
+        say: with `cached`, called with the choice and its reason.
 
     Raises:
-        UserError: LID names no file, or there is nothing to read it with.
+        UserError: LID does not name a file, or fasttext is not installed.
     """
     named = os.environ.get("LID")
     if named and not Path(named).is_file():
-        raise UserError(f"`LID` must name fastText's lid.176; {named} is no file")
+        raise UserError(f"`LID` must name fastText's lid.176; {named} is not a file")
     found = [Path(named)] if named else []
     found += [path for end in ("bin", "ftz") if (path := CLONE / f"lid.176.{end}").is_file()]
     if found and find_spec("fasttext") is None:
         raise UserError(
-            f"`LID` must be left out where the module fasttext is not installed (pip install "
+            f"`LID` must be left out unless the module fasttext is installed (pip install "
             f"fasttext-predict); it is {found[0]}"
         )
     if not found and cached:
@@ -45,7 +45,7 @@ def lid_words(cached: bool, say: Callable[[str], None]) -> tuple[str, ...]:
             FastText(found[0])
         except UserError as error:
             found = []
-            say(f"off-target shares: by a classifier trained on the corpus ({error})")
+            say(f"off-target rates: by a classifier trained on the corpus ({error})")
     if found and cached:
-        say(f"off-target shares: by {found[0]}")
+        say(f"off-target rates: by {found[0]}")
     return ("--lid", str(found[0].resolve())) if found else ()

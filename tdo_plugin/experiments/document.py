@@ -1,4 +1,4 @@
-"""What may stand in a file of experiments; docs/reproduce/experiments.md describes the format."""
+"""The contents of an experiment file; docs/reproduce/experiments.md describes the format."""
 
 from __future__ import annotations
 
@@ -8,18 +8,22 @@ from pathlib import Path
 from typing import Any
 
 Values = dict[str, Any]
-CONDITION = "scale"  # the one that every file has, beside its options
-OVERRIDES = ("let", "flags", "test")  # what a [[when]] may say; its other keys are conditions
+CONDITION = "scale"  # the condition that every file has, besides its options
+OVERRIDES = (
+    "let",
+    "flags",
+    "test",
+)  # keys of a [[when]] with values; its other keys are conditions
 
 
 @dataclass(frozen=True)
 class When:
-    """What is otherwise where options have certain values.
+    """Overrides that apply if options have certain values.
 
     Attributes:
-        conditions: by option, the values of which one must be the option's.
-        let: names and their values.
-        flags: of fairseq-train; false takes one away.
+        conditions: for each option, the values with which the override applies.
+        let: variables and their values.
+        flags: fairseq-train flags; false removes a flag.
         test: options of `tdo average` that make the tested checkpoint.
     """
 
@@ -29,7 +33,7 @@ class When:
     test: str | None = None
 
     def holds(self, options: Mapping[str, Collection[str]]) -> bool:
-        """Whether all conditions are met: of each name one of the values that it has."""
+        """Whether all conditions are met: each option has one of its condition's values."""
         return all(
             any(value in options[name] for value in values)
             for name, values in self.conditions.items()
@@ -38,18 +42,18 @@ class When:
 
 @dataclass(frozen=True)
 class System:
-    """A system, or a part of systems' names.
+    """A system, or a part of composed system names.
 
     Attributes:
-        base: parts that come before it.
-        corpus: what it is trained on.
-        let: names and their values.
-        flags: of fairseq-train, `gpus`, `precision` and `directions` among them.
-        when: what is otherwise under conditions.
-        continues: `restore` or `finetune`: the system without this part and those behind it is
-            trained first, and how its training goes on.
+        base: parts that are applied before this part.
+        corpus: the training corpus.
+        let: variables and their values.
+        flags: fairseq-train flags, and `gpus`, `precision` and `directions`.
+        when: conditional overrides.
+        continues: `restore` or `finetune`: how to start from the checkpoint of the system before
+            this part, which is trained first.
         test: options of `tdo average` that make the tested checkpoint.
-        scales: those that have it; all where there are none.
+        scales: scales at which the system exists; empty for all.
     """
 
     base: tuple[str, ...] = ()
@@ -64,18 +68,18 @@ class System:
 
 @dataclass(frozen=True)
 class Scale:
-    """A size of all experiments of a file.
+    """A size at which all experiments of a file can be run.
 
     Attributes:
-        help: what it is, in a line.
-        base: the scale that it changes.
-        let: names and their values.
-        flags: behind those of every system.
-        test: as a system's.
+        help: one line of description.
+        base: the scale that this scale modifies.
+        let: variables and their values.
+        flags: fairseq-train flags that override those of every system.
+        test: as in `System`.
         score: options of `tdo score`.
         translate: options of `tdo translate`.
-        detector: `lid.176` where that tells languages apart wherever a download has left it.
-        label: of a row, a template over its own {label}.
+        detector: `lid.176` to detect languages with a downloaded lid.176.
+        label: template for row labels over the row's {label}.
     """
 
     help: str = ""
@@ -94,12 +98,12 @@ class Option:
     """An option of the file's experiments, `--NAME` on the command line, {NAME} in templates.
 
     Attributes:
-        help: what it says.
-        choices: values that it may have; any where there are none.
-        default: its value, or its values by scale. A list makes of a row in which it changes
-            something one for each value.
-        scales: those at which it may be given; all where there are none.
-        labels: by value, what stands behind the name of such a row.
+        help: the help text.
+        choices: allowed values; empty for any.
+        default: the default value, or values by scale. A list makes one row per value out of each
+            row that the option affects.
+        scales: scales at which the option may be given; empty for all.
+        labels: for each value, the suffix of the label of such a row.
     """
 
     help: str = ""
@@ -111,14 +115,14 @@ class Option:
 
 @dataclass(frozen=True)
 class Input:
-    """A file or folder that the user gives, `--NAME PATH`; {input.NAME} in templates.
+    """A file or folder given by the user, `--NAME PATH`; {input.NAME} in templates.
 
     Attributes:
-        help: what it is.
-        option: words before the path in {input.NAME}, such as --from-file; without them, and where
-            nothing is given, it is empty.
-        needed: whether what refers to it cannot do without.
-        scales: those at which it may be given; all where there are none.
+        help: the help text.
+        option: an option that precedes the path in {input.NAME}, such as --from-file;
+            {input.NAME} is empty if no path is given.
+        needed: whether steps that refer to the input require it.
+        scales: scales at which the input may be given; empty for all.
     """
 
     help: str = ""
@@ -132,11 +136,11 @@ class Corpus:
     """A data folder.
 
     Attributes:
-        make: the commands that make it, or those of each scale; {data} is the folder, {text} one
-            beside it.
-        data: a data folder that is there, such as {input.data}, instead of `make`.
-        let: names and their values, for its commands.
-        estimate: options of `tdo estimate` for what is trained on it, or those of each scale.
+        make: the commands that make the data folder {data}, or commands by scale; {text} is a
+            folder next to it.
+        data: an existing data folder, such as {input.data}, instead of `make`.
+        let: variables and their values, for the commands.
+        estimate: options of `tdo estimate` for training on the corpus, or options by scale.
     """
 
     make: Any = ()
@@ -150,9 +154,9 @@ class Made:
     """A file or folder that a command makes for a system.
 
     Attributes:
-        at: its place below the run's folder. What has the same place is made once.
-        make: the commands; {out} is the place.
-        beside: further files that they write, places too.
+        at: path below the run folder; equal paths are made once.
+        make: the commands; {out} is the path.
+        beside: paths of further files that the commands write.
     """
 
     at: str
@@ -162,17 +166,17 @@ class Made:
 
 @dataclass(frozen=True)
 class Row:
-    """A row of a table: its name in the file is its system's, where nothing else is said.
+    """A row of a table; by default, its name in the file is its system.
 
     Attributes:
-        label: how the table calls it.
-        system: what is translated with.
-        rows: a list, for each value of which there is such a row, {row} in its templates.
-        each: a list, for each value of which there is a system of the row, {each} in templates.
-        directions: what is translated, where it is not what the table says.
-        path: a checkpoint instead of the system's tested one.
-        translate: further options of `tdo translate`; its output is a folder of its own then.
-        published: its name in the published table beside cells of axes (default: its label).
+        label: the label in the table.
+        system: the system that translates.
+        rows: a list with one such row per value, {row} in its templates.
+        each: a list with one system of the row per value, {each} in templates.
+        directions: directions to translate (default: the table's).
+        path: a checkpoint to use instead of the system's tested checkpoint.
+        translate: further options of `tdo translate`; the output then has a separate folder.
+        published: the row's name in the published table (default: its label).
     """
 
     label: str = ""
@@ -187,24 +191,24 @@ class Row:
 
 @dataclass(frozen=True)
 class Drawing:
-    """What a command makes of a table's rows.
+    """A figure or other output that commands make from a table's rows.
 
     Attributes:
-        make: the command, or several; {out} is where, {scores} the score sheet, {each} the words of
-            the rows. What they print is beside it, in {out}.txt.
-        out: its place below the table's folder.
-        each: a row's word; a row for which it is empty is left out, and where it is for all of them
-            nothing is drawn.
-        rows: patterns of names of rows (default: all).
-        baseline: patterns of the name of a row that others are compared with, {baseline} its
-            label; where none fits nothing is drawn.
-        at: a list, for each value of which it is drawn, {at} in templates.
-        scales: those at which it is drawn; all where there are none.
-        only: drawn where this is true; a template.
-        least: rows that there must be; 0 for tables without rows.
-        seeds: whether each training of a row has a word; else the first one.
-        per_seed: whether it is drawn of each training by itself; +seed=N ends its place from the
-            second on.
+        make: one or several commands; {out} is the output path, {scores} the score sheet, {each}
+            the arguments of the rows. Their standard output goes to {out}.txt.
+        out: path below the table's folder.
+        each: template for a row's argument; rows with an empty argument are skipped, and nothing is
+            drawn if all are empty.
+        rows: patterns of row names (default: all).
+        baseline: patterns of the name of the row to compare with, {baseline} its label; nothing is
+            drawn if no row matches.
+        at: a list with one drawing per value, {at} in templates.
+        scales: scales at which to draw; empty for all.
+        only: template; draw only if it is true.
+        least: minimum number of rows; 0 for tables without rows.
+        seeds: whether each training of a row has an argument; else only the first.
+        per_seed: whether to draw each training separately; from the second seed on, +seed=N is
+            appended to `out`.
     """
 
     make: Any
@@ -225,32 +229,34 @@ class Table:
     """A table or a figure.
 
     Attributes:
-        title: what it shows.
-        rows: by name.
-        axes: those whose values, all with all, make further rows of `system`, the last axis
-            fastest. Such a table is shown by its axes too (`tdo report --cells`).
-        system: of these rows, or a list of several.
-        label: of these rows, a template over the axes' names.
-        cells: another table, whose rows and scores this one shows by its axes.
-        best: axes, for each value of which the best cell is shown; with `cells` nothing else is.
-        mean_over: an axis, over whose values there are means.
-        groups: groups or directions that are shown of cells (default: all directions as one); by
-            the first metric of the first it is said which is best.
-        measure: `test`, or `validation`: the scores are those that the trainings measured on
-            validation sets, and nothing is translated.
-        note: what stands below tables of cells.
-        directions: what is translated and scored.
-        baseline: pattern of the label that others are compared with (default: the first).
-        published: the paper's table beside it, PAPER:TABLE; empty for none.
-        published_row: the name of a cell's row there, or with `cells` of a value's of `best`, a
-            template over the axes' names.
-        score: further options of `tdo score`; false: nothing is translated or scored.
-        draw: what is drawn.
-        twins: whether rows that come to the same training are shown.
-        scales: those that have it; all where there are none.
-        headline: patterns of the rows that show what the paper found. A paper has one table with
-            such rows, which `tdo reproduce all` makes.
-        headline_updates: updates of a row in what that makes, by scale (default: the scale's).
+        title: the title.
+        rows: the rows by name.
+        axes: axes that span a grid: all combinations of their values make further rows of `system`,
+            the last axis varying fastest. Such a table is also shown as a grid
+            (`tdo report --cells`).
+        system: the system of the grid, or a list of several.
+        label: template for the labels of cells over the axes' names.
+        cells: another table, whose rows and scores this table shows as a grid.
+        best: axes for which the best cell for each value is shown; with `cells`, only these.
+        mean_over: an axis to average over.
+        groups: groups or directions to show for cells (default: the mean of all directions); the
+            first metric of the first group determines the best cell.
+        measure: `test`, or `validation` for the scores that training measured on validation
+            sets, without translating.
+        note: a note below the tables of cells.
+        directions: directions to translate and score.
+        baseline: pattern of the label to compare with (default: the first row).
+        published: the paper's table to compare with, PAPER:TABLE; empty for none.
+        published_row: template over the axes' names for a cell's row in the published table, or
+            with `cells` for the row of a value of `best`.
+        score: further options of `tdo score`; false: translate and score nothing.
+        draw: the drawings.
+        twins: whether to show rows with identical training runs.
+        scales: scales at which the table exists; empty for all.
+        headline: patterns of the rows that show the paper's main result. A paper has one table
+            with such rows, which `tdo reproduce all` makes.
+        headline_updates: updates per training for `tdo reproduce all`, by scale (default: the
+            scale's).
     """
 
     title: str = ""
@@ -278,7 +284,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Document:
-    """A file of experiments; `draw` is drawn of each of its tables."""
+    """An experiment file; `draw` applies to each of its tables."""
 
     title: str
     path: Path

@@ -1,6 +1,6 @@
-"""Reading files of experiments, which are TOML.
+"""Reading experiment files, which are TOML.
 
-A mistake is said with the file, the line and the key.
+Error messages name the file, the line and the key.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ else:
 
 
 def read_document(path: Path, find: Callable[[str], Path] | None = None) -> Document:
-    """Read a file of experiments.
+    """Read an experiment file.
 
     Args:
-        path: of the file.
-        find: the file that `extends` names, where that is no path beside this one.
+        path: the file.
+        find: finds the file that `extends` names, unless it is a path relative to this file.
 
     Raises:
-        UserError: it is none; the line says where and why.
+        UserError: the file is invalid; the message says where and why.
     """
     content, text = _content(path)
     above = [path.resolve()]
@@ -40,7 +40,7 @@ def read_document(path: Path, find: Callable[[str], Path] | None = None) -> Docu
         other = path.parent / extended
         other = other if other.is_file() or find is None else find(extended)
         if other.resolve() in above:
-            raise UserError(f"{path.name}: `extends` must not lead back to a file; {extended} does")
+            raise UserError(f"{path.name}: `extends` must not form a cycle; {extended} does")
         above.append(other.resolve())
         base, _ = _content(other)
         base.pop("tables", None)
@@ -63,7 +63,7 @@ def _content(path: Path) -> tuple[Values, str]:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", None) or "it is not UTF-8"
-        raise UserError(f"`EXPERIMENTS` must be a file of experiments; {path}: {reason}") from None
+        raise UserError(f"`EXPERIMENTS` must be an experiment file; {path}: {reason}") from None
     try:
         return tomllib.loads(text), text
     except tomllib.TOMLDecodeError as error:
@@ -71,7 +71,7 @@ def _content(path: Path) -> tuple[Values, str]:
 
 
 def _merged(base: Values, changes: Values) -> Values:
-    """One table with another's changes, likewise of the tables in it; a list is taken whole."""
+    """One table updated by another, recursively for nested tables; lists are replaced whole."""
     merged = dict(base)
     for key, value in changes.items():
         both = isinstance(value, dict) and isinstance(base.get(key), dict)
@@ -104,7 +104,7 @@ def _row(row: Any) -> Any:
 
 
 def _with_whens(value: Any, place: str) -> Any:
-    """The same, conditions apart from what holds under them, one value of a list alone or not."""
+    """The value with conditions of each [[when]] separated from its overrides, as lists."""
     if isinstance(value, list):
         return [_with_whens(part, f"{place}[{n}]") for n, part in enumerate(value)]
     if not isinstance(value, dict):
@@ -131,7 +131,7 @@ def _when(when: Any, place: str) -> Any:
 
 
 def _mistakes(document: Document) -> Iterator[tuple[str, str]]:
-    """Names that there are not, each with its place."""
+    """Invalid or unknown names, each with its place in the file."""
     conditions = {CONDITION, *document.options}
     parts = {f"systems.{name}": system for name, system in document.systems.items()} | {
         f"axes.{axis}.{name}": part
@@ -144,37 +144,37 @@ def _mistakes(document: Document) -> Iterator[tuple[str, str]]:
     for kind, names in named.items():  # they become folders
         for name in names:
             if not PART.fullmatch(name):
-                yield kind, f"must have names of letters, digits, and . _ -; {name!r} is none"
+                yield kind, f"must have names of letters, digits, and . _ -; {name!r} is not"
     places = {"when": document.when} | {f"{name}.when": part.when for name, part in parts.items()}
     for place, whens in places.items():
         for when in whens:
             for name in when.conditions:
                 if name not in conditions:
-                    yield place, f"must have conditions of {_listed(conditions)}; {name} is none"
+                    yield place, f"must have conditions among {_listed(conditions)}; it has {name}"
     for name, part in parts.items():
         for base in part.base:
             if base not in document.systems:
-                yield f"{name}.base", f"must name systems of this file; {base} is none"
+                yield f"{name}.base", f"must name systems of this file; {base} is not"
         if part.corpus is not None and part.corpus not in document.corpora:
-            yield f"{name}.corpus", f"must be of {_listed(document.corpora)}"
+            yield f"{name}.corpus", f"must be one of {_listed(document.corpora)}"
         if part.continues not in (None, "restore", "finetune"):
             yield f"{name}.continues", "must be restore or finetune"
     for name, table in document.tables.items():
         yield from ((f"tables.{name}.{key}", reason) for key, reason in _of_table(document, table))
     for name, scale in document.scales.items():
         if scale.base is not None and scale.base not in document.scales:
-            yield f"scales.{name}.base", f"must be of {_listed(document.scales)}"
+            yield f"scales.{name}.base", f"must be one of {_listed(document.scales)}"
         if scale.detector not in (None, "lid.176"):
             yield f"scales.{name}.detector", f"must be lid.176; it is {scale.detector}"
     for name in document.options:
         if name in document.scales or name == CONDITION:
-            yield f"options.{name}", "must not be called as a scale"
+            yield f"options.{name}", "must not have the name of a scale"
 
 
 def _of_table(document: Document, table: Table) -> Iterator[tuple[str, str]]:
     for axis in table.axes:
         if axis not in document.axes:
-            yield "axes", f"must be of {_listed(document.axes)}; {axis} is none"
+            yield "axes", f"must be among {_listed(document.axes)}; it has {axis}"
     if not (table.rows or table.axes or table.cells) and table.score is not False:
         yield "rows", "must be given, or axes, or cells, or score = false"
     with_axes = {name for name, other in document.tables.items() if other.axes}
@@ -187,20 +187,20 @@ def _of_table(document: Document, table: Table) -> Iterator[tuple[str, str]]:
     for key, names in (("best", table.best), ("mean_over", filter(None, [table.mean_over]))):
         for axis in names:
             if axis not in axes:
-                yield key, f"must be of the table's axes ({_listed(axes)}); {axis} is none"
+                yield key, f"must be among the table's axes ({_listed(axes)}); it has {axis}"
 
 
 def _listed(names: Any) -> str:
     return ", ".join(sorted(names)) or "none, since the file has none"
 
 
-UNKNOWN = re.compile(r"(\S+) must have .*; (\S+) does not match$")  # as `typed` says it
+UNKNOWN = re.compile(r"(\S+) must have .*; (\S+) does not match$")  # a message of `typed`
 HEADER = re.compile(r"\s*\[\[?\s*(.+?)\s*\]\]?\s*(?:#.*)?$")
 KEY = re.compile(r"""\s*((?:[\w-]+|"[^"]*"|'[^']*')(?:\s*\.\s*(?:[\w-]+|"[^"]*"|'[^']*'))*)\s*=""")
 
 
 def _line(text: str, place: str) -> str:
-    """`, line 12`, of the key that a message begins with, or of the last table above it."""
+    """`, line 12`: the line of the key that a message begins with, or of its table."""
     place = place.partition(" ")[0]
     best, at = "", 0
     table = ""

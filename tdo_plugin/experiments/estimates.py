@@ -1,4 +1,4 @@
-"""GPU hours of trainings of experiments."""
+"""Estimated GPU hours of training in experiments."""
 
 from __future__ import annotations
 
@@ -15,8 +15,7 @@ if TYPE_CHECKING:
 
 
 def usual_assumptions(setting: Setting, system: ResolvedSystem) -> list[str]:
-    """Options of `tdo estimate`: what the corpus says, and the updates that a training goes on
-    behind."""
+    """Options of `tdo estimate`: the corpus', and the updates before a continued training."""
     words: list[str] = []
     corpus = setting.document.corpora.get(system.corpus)
     if corpus is not None:
@@ -29,7 +28,7 @@ def usual_assumptions(setting: Setting, system: ResolvedSystem) -> list[str]:
 
 
 def estimate(plan: Plan) -> int:
-    """Print the estimate of each training that is not done; of those that have none, why."""
+    """Print the estimate of each training that is not done, or why there is no estimate."""
     from tdo_plugin.experiments.runner import there
 
     trainings = [step for step in plan.graph if step.kind == "training"]
@@ -47,7 +46,7 @@ def estimate(plan: Plan) -> int:
         except UserError as error:
             print(f"{name}: not in the estimate: {error}")
     if done := len(trainings) - len(to_come):
-        print(f"{done} of {len(trainings)} trainings are done")
+        print(f"{done} of {len(trainings)} training runs are done")
     if estimates:
         for line in training_hours.report(estimates, assumed):
             print(line)

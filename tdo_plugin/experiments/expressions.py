@@ -1,9 +1,9 @@
-"""Templates, texts with ``{expressions}`` over names, and their values.
+"""Templates: texts with ``{expressions}`` over variables, and their values.
 
-An expression is arithmetic, a choice (``3 if scale == 'toy' else 6``), a list or a call of one of
-:data:`FUNCTIONS`. A text that is one expression has its value; any other one is put together.
-Doubled braces stand for themselves. Within an expression that is a reference
-(``checkpoint:SYSTEM``) there may be others.
+An expression is arithmetic, a conditional (``3 if scale == 'toy' else 6``), a list or a call of one
+of :data:`FUNCTIONS`. A text with a single expression and nothing else has its value; any other
+text is formatted. Doubled braces are literal braces. A reference (``checkpoint:SYSTEM``) may
+contain further expressions.
 """
 
 from __future__ import annotations
@@ -39,12 +39,12 @@ OPERATORS: dict[type, Callable[..., Any]] = {
 
 
 def _pairs(languages: Sequence[str]) -> list[str]:
-    """All directions between languages."""
+    """All directions between the languages."""
     return ["-".join(pair) for pair in permutations(languages, 2)]
 
 
 def _both_ways(center: str, others: Sequence[str]) -> list[str]:
-    """The directions from a language and into it, pair by pair."""
+    """The directions from and into a language, pair by pair."""
     return [
         direction for other in others for direction in (f"{center}-{other}", f"{other}-{center}")
     ]
@@ -83,16 +83,16 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
 
 @dataclass(frozen=True)
 class Expression:
-    """What stands between braces."""
+    """The text between braces."""
 
     text: str
 
 
 def parts(template: str) -> Iterator[str | Expression]:
-    """The literal texts and the expressions of a template, in turn.
+    """The literal texts and the expressions of a template, alternating.
 
     Raises:
-        ValueError: a brace is left open, or closed that was not opened.
+        ValueError: unbalanced braces.
     """
     literal, place = "", 0
     while place < len(template):
@@ -106,7 +106,7 @@ def parts(template: str) -> Iterator[str | Expression]:
             yield Expression(template[place + 1 : end])
             literal, place = "", end + 1
         elif mark == "}":
-            raise ValueError(f"a brace is closed that was not opened: {template}")
+            raise ValueError(f"unexpected closing brace: {template}")
         else:
             literal += mark
             place += 1
@@ -119,21 +119,21 @@ def _closed(template: str, opened: int) -> int:
         depth += {"{": 1, "}": -1}.get(template[place], 0)
         if not depth:
             return place
-    raise ValueError(f"a brace is left open: {template}")
+    raise ValueError(f"missing closing brace: {template}")
 
 
 def evaluate(text: str, names: Mapping[str, Any]) -> Any:
     """The value of an expression.
 
     Raises:
-        ValueError: it is no expression of the kind, or has a name that there is not.
+        ValueError: invalid syntax, an unknown variable, or a failing operation.
     """
     try:
         return _value(ast.parse(text.strip(), mode="eval").body, names)
     except SyntaxError:
-        raise ValueError(f"{text} is no expression") from None
+        raise ValueError(f"{text} is not an expression") from None
     except (ArithmeticError, TypeError, LookupError) as error:
-        raise ValueError(f"{text} gave: {error}") from None
+        raise ValueError(f"{text} failed: {error}") from None
 
 
 def _value(node: ast.AST, names: Mapping[str, Any]) -> Any:
@@ -151,7 +151,7 @@ def _value(node: ast.AST, names: Mapping[str, Any]) -> Any:
         case ast.Compare(left, [kind], [right]) if type(kind) in OPERATORS:
             return OPERATORS[type(kind)](_value(left, names), _value(right, names))
         case ast.BoolOp(kind, operands):
-            stops = isinstance(kind, ast.Or)  # at the first that is so, as Python does
+            stops = isinstance(kind, ast.Or)  # return the deciding operand, as Python does
             values = [_value(operand, names) for operand in operands]
             return next((value for value in values if bool(value) == stops), values[-1])
         case ast.IfExp(test, then, otherwise):
@@ -161,18 +161,18 @@ def _value(node: ast.AST, names: Mapping[str, Any]) -> Any:
         case ast.Subscript(whole, index):
             return _value(whole, names)[_value(index, names)]
         case _:
-            raise ValueError(f"{ast.unparse(node)} is not of the expressions that there are")
+            raise ValueError(f"{ast.unparse(node)} is not a supported expression")
 
 
 def _named(name: str, names: Mapping[str, Any]) -> Any:
     try:
         return names[name]
     except KeyError:
-        raise ValueError(f"no name is {name}; there are {', '.join(sorted(names))}") from None
+        raise ValueError(f"unknown name {name}; known: {', '.join(sorted(names))}") from None
 
 
 def as_text(value: Any) -> str:
-    """A value as it stands in a text: lists with commas, whole numbers without a point."""
+    """A value formatted for a text: lists with commas, whole numbers without a decimal point."""
     if isinstance(value, list | tuple):
         return ",".join(map(as_text, value))
     if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
@@ -181,12 +181,12 @@ def as_text(value: Any) -> str:
 
 
 class Scope(Mapping[str, Any]):
-    """Names and their values, each computed when it is asked for.
+    """Variables and their values, each computed when it is used.
 
     Args:
-        values: by name; texts among them are templates over the other names.
-        refer: the value of an expression that is a reference, or None where it is none.
-        where: a place for messages.
+        values: values by name; texts are templates over the other variables.
+        refer: returns the value of an expression that is a reference, else None.
+        where: the place in the file, for messages.
     """
 
     def __init__(
@@ -202,7 +202,7 @@ class Scope(Mapping[str, Any]):
         value = self._values[name]
         if name in self._open:
             circle = " → ".join((*self._open, name))
-            raise UserError(f"{self._where}: names must not lead back to themselves; {circle} does")
+            raise UserError(f"{self._where}: names must not form a cycle; {circle} does")
         self._open.append(name)
         try:
             return self.value(value)
@@ -216,18 +216,18 @@ class Scope(Mapping[str, Any]):
         return len(self._values)
 
     def with_values(self, **values: Any) -> Scope:
-        """The scope with further names, or others in their place."""
+        """The scope with added or replaced variables."""
         return Scope({**self._values, **values}, self._refer, self._where)
 
     def referring(self, refer: Callable[[str, Scope], Any]) -> Scope:
-        """The scope with these references."""
+        """The scope with another resolver of references."""
         return Scope(self._values, refer, self._where)
 
     def value(self, template: Any) -> Any:
-        """What a template comes to; a list's or a table's parts likewise; others as they are.
+        """The value of a template, or of each template in a list; other values unchanged.
 
         Raises:
-            UserError: it cannot be read, or has a name that there is not.
+            UserError: the template is invalid or uses an unknown variable.
         """
         if isinstance(template, list | tuple):
             return [self.value(part) for part in template]
@@ -237,7 +237,7 @@ class Scope(Mapping[str, Any]):
             pieces = [piece for piece in parts(template) if piece != ""]
             values = [self._piece(piece) for piece in pieces]
         except UserError:
-            raise  # it says its own place
+            raise  # the message already has its place
         except ValueError as error:
             raise UserError(f"{self._where}: {error}") from None
         if len(pieces) == 1 and isinstance(pieces[0], Expression):
@@ -245,7 +245,7 @@ class Scope(Mapping[str, Any]):
         return "".join(map(as_text, values))
 
     def text(self, template: Any) -> str:
-        """The same, as a text."""
+        """The value of a template, formatted as text."""
         return as_text(self.value(template))
 
     def _piece(self, piece: str | Expression) -> Any:

@@ -1,4 +1,4 @@
-"""What the command line gives is for something that is made, and can be read, before all begins."""
+"""Checks before a run that the options and inputs on the command line have an effect."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ Command = Sequence[str]
 def check_options_used(
     given: Iterable[str], setting: Setting, come_to: Callable[[Setting], Hashable]
 ) -> None:
-    """Check options of the file.
+    """Check that the given options of the file have an effect.
 
     Args:
-        given: their names.
-        setting: with their values.
-        come_to: what a setting comes to, equal where the same is made.
+        given: the options' names.
+        setting: the setting with their values.
+        come_to: returns a key of a setting's steps; equal keys mean equal steps.
 
     Raises:
-        UserError: one of them makes no difference, whatever its value is.
+        UserError: an option has no effect with any of its values.
     """
     made = come_to(setting)
     for name in given:
@@ -32,7 +32,7 @@ def check_options_used(
         if not option.choices and (usual := setting.of_scale(option.default)) != value:
             others = [usual]
         if others and all(come_to(_with(setting, name, other)) == made for other in others):
-            raise UserError(f"`--{name}` must come with rows that it changes; there are none")
+            raise UserError(f"`--{name}` must come with rows that it affects; it affects none")
 
 
 def _with(setting: Setting, name: str, value: str) -> Setting:
@@ -45,9 +45,9 @@ def _with(setting: Setting, name: str, value: str) -> Setting:
 
 
 def check_inputs_used(given: Mapping[str, Path], commands: Iterable[Command], run: Path) -> None:
-    """Raise UserError where a file or folder that is given is for no command of a run."""
+    """Raise UserError if a given file or folder is used by no command of a run."""
     every = {word for command in commands for word in command}
     words = [word for word in every if not word.startswith(f"{run}/")]
     for name, path in given.items():
         if not any(word == str(path) or word.startswith(f"{path}/") for word in words):
-            raise UserError(f"`--{name}` must come with rows that it is for; there are none")
+            raise UserError(f"`--{name}` must come with rows that use it; none does")

@@ -1,4 +1,4 @@
-"""The experiments that come with this package, and one's own files; the command line's settings."""
+"""Experiment files by name or path, and their settings from the command line."""
 
 from __future__ import annotations
 
@@ -10,21 +10,22 @@ from tdo_plugin.errors import UserError
 from tdo_plugin.experiments.document import Document
 from tdo_plugin.experiments.document_reader import read_document
 from tdo_plugin.experiments.systems import Setting
+from tdo_plugin.installation import FILES
 
-PAPERS = ("tdo", "opus100", "tpdm", "tlm", "neurons")  # whose tables and figures these are
-FOLDER = Path(__file__).resolve().parents[2] / "configs" / "experiments"
+PAPERS = ("tdo", "opus100", "tpdm", "tlm", "neurons")  # experiment files of papers
+FOLDER = FILES / "configs" / "experiments"
 
 
 def names() -> list[str]:
-    """Of the experiments that come with this package."""
+    """The names of the experiment files that come with this package."""
     return sorted(path.stem for path in FOLDER.glob("*.toml"))
 
 
 def find(name: str) -> Document:
-    """A file of experiments by its path, or one that comes with this package by its name.
+    """The experiment file at a path, or with this name in this package.
 
     Raises:
-        UserError: there is none, or it cannot be read.
+        UserError: the file does not exist or is invalid.
     """
     path = Path(name)
     if path.suffix == ".toml" or path.is_file():
@@ -34,11 +35,6 @@ def find(name: str) -> Document:
 
 def _packaged(name: str) -> Path:
     path = FOLDER / f"{name}.toml"
-    if not FOLDER.is_dir():
-        raise UserError(
-            f"`{name}` must be in configs/experiments of a clone; this installation has no such "
-            "folder (EXPERIMENTS may also be a file)"
-        )
     if not path.is_file():
         raise UserError(
             f"`EXPERIMENTS` must be a file, or one of {', '.join(names())}; it is {name}"
@@ -47,21 +43,20 @@ def _packaged(name: str) -> Path:
 
 
 def setting_of(document: Document, scale: str | None, given: Mapping[str, str]) -> Setting:
-    """A scale and options' values.
+    """The setting of a file: a scale and the values of options.
 
     Args:
-        document: the file.
-        scale: of this name (default: the file's first).
-        given: what the command line says of the file's options.
+        document: the experiment file.
+        scale: the scale's name (default: the file's first).
+        given: values of the file's options on the command line.
 
     Raises:
-        UserError: no such scale, or an option with another value than it may have, or where it is
-            not to be given.
+        UserError: an unknown scale, an invalid value, or an option not available at the scale.
     """
     scales = list(document.scales)
     scale = scale or scales[0]
     if scale not in document.scales:
-        raise UserError(f"`--scale` must be of {', '.join(scales)}; it is {scale}")
+        raise UserError(f"`--scale` must be one of {', '.join(scales)}; it is {scale}")
     plain = Setting(document, scale, {})
     options: dict[str, Any] = {}
     several: dict[str, Sequence[Any]] = {}
@@ -69,10 +64,10 @@ def setting_of(document: Document, scale: str | None, given: Mapping[str, str]) 
         if name in given:
             if not plain.has(option.scales):
                 where = " or ".join(option.scales)
-                raise UserError(f"`--{name}` must come with the scale {where}; it is {scale}")
+                raise UserError(f"`--{name}` must be used at scale {where}; the scale is {scale}")
             if option.choices and given[name] not in option.choices:
                 raise UserError(
-                    f"`--{name}` must be of {', '.join(option.choices)}; it is {given[name]}"
+                    f"`--{name}` must be one of {', '.join(option.choices)}; it is {given[name]}"
                 )
         value = given.get(name, plain.of_scale(option.default, ""))
         values = [given[name]] if name in given else value if isinstance(value, list) else [value]

@@ -1,4 +1,4 @@
-"""The machine that steps run on: their share of GPUs or cores, and the words that say so."""
+"""The machine that steps run on: their share of GPUs or cores, and matching options."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ from tdo_plugin.errors import UserError
 from tdo_plugin.launch.environment import threads_each, visible_gpu
 from tdo_plugin.launch.slurm_script import GIVEN_CORES, PATIENCE, PORTS, STAYS, TAKEN_CORES
 
-Slot = tuple[int, ...]  # numbers of GPUs; none is the CPU
+Slot = tuple[int, ...]  # GPU numbers; empty for the CPU
 HERE = 2  # steps at a time, without GPUs
-JOBS = 16  # jobs of Slurm at a time
+JOBS = 16  # Slurm jobs at a time
 
 
 @dataclass(frozen=True)
 class Machine:
-    """Where steps run.
+    """The resources for steps.
 
     Attributes:
-        slots: for each step under way at a time, the GPUs that it has.
-        threads: CPU threads of each; None leaves it to the environment.
-        nodes: machines of a Slurm job that train together.
-        jobs: for each job of Slurm at a time, the GPUs that it has; where there are any, steps that
-            compute are jobs, and others run in `slots`.
-        sbatch: further options for these.
+        slots: the GPUs of each concurrent step.
+        threads: CPU threads per step; None leaves them to the environment.
+        nodes: machines of the surrounding Slurm job that train together.
+        jobs: the GPUs of each concurrent Slurm job; if not empty, computing steps are submitted as
+            jobs, and other steps run in `slots`.
+        sbatch: further options of sbatch for jobs.
     """
 
     slots: tuple[Slot, ...]
@@ -37,11 +37,17 @@ class Machine:
 
     @classmethod
     def of(cls, gpus: int, jobs: int | None, each: int, threads: int | None) -> Machine:
-        """So many GPUs dealt out to steps at a time (default: as many as have GPUs, else two).
+        """A machine whose GPUs are distributed among concurrent steps.
+
+        Args:
+            gpus: number of GPUs.
+            jobs: concurrent steps (default: as many as the GPUs allow; two on the CPU).
+            each: GPUs per step.
+            threads: CPU threads per step (default: an equal share).
 
         Raises:
-            UserError: a step would have more GPUs than there are; several steps at a time on
-                several machines.
+            UserError: a step would get more GPUs than exist; several concurrent steps on several
+                machines.
         """
         nodes = int(os.environ.get("SLURM_JOB_NUM_NODES", "1"))
         if each > max(1, gpus):
@@ -58,16 +64,16 @@ class Machine:
     def of_slurm(
         cls, gpus: int, jobs: int | None, threads: int | None, sbatch: Sequence[str]
     ) -> Machine:
-        """Jobs of Slurm with so many GPUs each."""
+        """A machine that submits Slurm jobs with `gpus` GPUs each."""
         each = (tuple(range(gpus)),) * (jobs or JOBS)
         return cls(((),) * HERE, threads, jobs=each, sbatch=tuple(sbatch))
 
     def submits(self, device: str) -> bool:
-        """Whether a step is a job of Slurm, by what it asks of a machine."""
+        """Whether a step with this device requirement is submitted as a Slurm job."""
         return bool(device and self.jobs)
 
     def environment(self, slot: Slot) -> dict[str, str]:
-        """Variables of the processes of a slot."""
+        """Environment variables of the processes in a slot."""
         variables = {} if self.threads is None else {"OMP_NUM_THREADS": str(self.threads)}
         if slot:
             variables["CUDA_VISIBLE_DEVICES"] = ",".join(map(visible_gpu, slot))
@@ -78,7 +84,7 @@ class Machine:
         return variables
 
     def words(self, device: str, slot: Slot) -> list[str]:
-        """The options that stand behind a command, by what it asks of a machine."""
+        """The machine options of a command with this device requirement."""
         if not device:
             return []
         if not slot:
@@ -89,7 +95,7 @@ class Machine:
         return words
 
     def launcher(self, device: str) -> list[str]:
-        """Words before a command, where several machines train together."""
+        """The words before a command, if several machines train together."""
         if device != "train" or self.nodes == 1:
             return []
         return [
@@ -103,7 +109,7 @@ class Machine:
 
 
 def _dealt(count: int, gpus: int, each: int) -> tuple[Slot, ...]:
-    """The GPUs of each slot, dealt out in turn; none without GPUs."""
+    """The GPUs of each slot, assigned in turn; none without GPUs."""
     if not gpus:
         return ((),) * count
     return tuple(
@@ -112,7 +118,7 @@ def _dealt(count: int, gpus: int, each: int) -> tuple[Slot, ...]:
 
 
 def _rendezvous() -> str:
-    """A port of the job's first machine that other jobs do not take."""
+    """The job's first machine and a port that other jobs do not use."""
     nodes = os.environ["SLURM_JOB_NODELIST"]
     listed: Sequence[str] = subprocess.run(
         ["scontrol", "show", "hostnames", nodes], capture_output=True, text=True, check=True

@@ -1,4 +1,4 @@
-"""Configs on the command line: a file, or FILE/SYSTEM of a file of experiments."""
+"""Configs on the command line: a file of flags, or FILE/SYSTEM of an experiment file."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from tdo_plugin.experiments.systems import ResolvedSystem, Setting
 from tdo_plugin.launch.training_config import Config, read_config
 
 TOML = ".toml/"
-FULL = "full"  # the scale of a paper's own sizes
+FULL = "full"  # the scale with a paper's sizes
 
 
 @dataclass(frozen=True)
 class NamedConfig:
-    """A config with where it is from.
+    """A config and its origin.
 
     Attributes:
-        config: its flags.
-        name: FOLDER/CONFIG of a file, or FILE/SYSTEM.
-        place: CONFIG from wherever a command is given.
-        setting: of a system of experiments.
-        system: the same, as it is there.
-        needed: flags that its training must be given, and why: they name what only a run makes.
+        config: the flags.
+        name: FOLDER/CONFIG for a file, or FILE/SYSTEM.
+        place: CONFIG in a form that is valid in any folder.
+        setting: the setting, for a system of an experiment file.
+        system: the resolved system, for a system of an experiment file.
+        needed: flags that the user must give, and why: they name files that only a run makes.
     """
 
     config: Config
@@ -40,15 +40,15 @@ class NamedConfig:
 
 
 def named_config(text: str, scale: str | None = None) -> NamedConfig:
-    """What CONFIG on a command line names.
+    """The config that CONFIG on a command line names.
 
     Args:
-        text: a config file, or FILE/SYSTEM: a file of experiments, by its path or its name, and a
-            system of it, such as quickstart/tdo-instrucl.
-        scale: at which the system is (default: full where the file has it, else its first).
+        text: a config file, or FILE/SYSTEM: an experiment file, by path or name, and one of its
+            systems, such as quickstart/tdo-instrucl.
+        scale: the scale of the system (default: full if the file has it, else its first).
 
     Raises:
-        UserError: it is neither, or cannot be read; or a system that this scale is without.
+        UserError: `text` is neither, or cannot be read; or the scale does not have the system.
     """
     path = Path(text)
     if path.is_file():
@@ -61,8 +61,8 @@ def named_config(text: str, scale: str | None = None) -> NamedConfig:
     file = f"{file}.toml" if separator == TOML else file
     if not system or not (Path(file).is_file() if separator == TOML else file in library.names()):
         raise UserError(
-            "`CONFIG` must be an existing file, or FILE/SYSTEM of a file of experiments "
-            f"({', '.join(library.names())}, or a path); {text} is not one"
+            "`CONFIG` must be an existing file, or FILE/SYSTEM of an experiment file "
+            f"({', '.join(library.names())}, or a path); {text} is neither"
         )
     return _of_system(file, system, scale)
 
@@ -73,7 +73,7 @@ def _of_system(file: str, system: str, scale: str | None) -> NamedConfig:
     resolved = setting.resolve(system)
     name = f"{document.name}/{system}"
     if not resolved.here:
-        raise UserError(f"`--scale` must be one that {name} is there at; it is {setting.scale}")
+        raise UserError(f"`--scale` must be a scale of {name}; it is {setting.scale}")
 
     place = f"{Path(file).resolve() if file.endswith('.toml') else file}/{system}"
     config, needed = _without_files_of_a_run(resolved, file)
@@ -84,7 +84,7 @@ STARTS = {"restore": "--restore-file", "finetune": "--finetune-from-model"}
 
 
 def _without_files_of_a_run(system: ResolvedSystem, file: str) -> tuple[Config, dict[str, str]]:
-    """The flags but for those that name what a run makes, and why each of them is needed."""
+    """The flags except those that name files of a run, and why each of those is needed."""
     references: list[str] = []
 
     def stands_for_itself(expression: str, scope: Scope) -> Any:
@@ -101,5 +101,5 @@ def _without_files_of_a_run(system: ResolvedSystem, file: str) -> tuple[Config, 
                 f"has {' '.join(config.flags.pop(flag))}, which tdo reproduce {file} makes"
             )
     if system.continues is not None:
-        needed[STARTS[system.continues]] = f"goes on with a checkpoint of {system.before}"
+        needed[STARTS[system.continues]] = f"starts from a checkpoint of {system.before}"
     return config, needed

@@ -1,9 +1,9 @@
-"""From tables to the steps that they take.
+"""The steps that tables require.
 
     data -> [made] -> training -> checkpoint -> output -> translation -> scores -> report, drawings
 
-A training may go on with another one's; a file that a command makes of checkpoints may be what a
-training begins with. Each is one step, whichever tables it is for.
+A training may continue another training, or start from a file that a command makes from
+checkpoints. Tables share common steps.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ LOGGED = ("--log-format", "simple", "--log-interval", "50")
 
 @dataclass(frozen=True)
 class Inputs:
-    """What the user gives beside options.
+    """The user's inputs besides options.
 
     Attributes:
-        paths: by the inputs' names.
-        lid: words of `tdo score`, what tells languages apart.
+        paths: paths by the names of inputs.
+        lid: options of `tdo score` that choose the language detector.
     """
 
     paths: dict[str, Path]
@@ -47,9 +47,9 @@ class Plan:
 
     Args:
         setting: scale and options.
-        run: where everything goes.
-        inputs: what is given beside.
-        seeds: trainings of each system.
+        run: the run folder.
+        inputs: the user's inputs.
+        seeds: number of training runs per system.
     """
 
     def __init__(self, setting: Setting, run: Path, inputs: Inputs, seeds: int = 1) -> None:
@@ -79,8 +79,8 @@ class Plan:
         commands = self.setting.of_scale(description.make)
         if not commands:
             raise UserError(
-                f"{self._document.path.name}: corpora.{corpus} must say how it is made at the "
-                f"scale {self.setting.scale}; it does not"
+                f"{self._document.path.name}: corpora.{corpus} must have `make` for the scale "
+                f"{self.setting.scale}; it has none"
             )
         needs: list[str] = []
         references = References(self, needs, data=corpus)
@@ -98,7 +98,7 @@ class Plan:
     def data_folder(self, corpus: str) -> Path:
         """The data folder of a corpus."""
         description = self._document.corpora.get(corpus)
-        if description is None or not description.data:  # a system without corpus is refused later
+        if description is None or not description.data:  # a system without corpus is rejected later
             return self.folder(corpus) / "data"
         scope = self.setting.scope(description.let, f"corpora.{corpus}")
         references = References(self, [], data=corpus)
@@ -109,7 +109,7 @@ class Plan:
         return self.graph.run / name
 
     def training(self, name: str) -> str:
-        """The step that trains a system, or one whose training is the same."""
+        """The step that trains a system, or an identical system."""
         name = self.twins.trained_as(name)
         system = self.system(name)
         folder = self.folder(name)
@@ -151,7 +151,7 @@ class Plan:
         return "--finetune-from-model", references.path("checkpoint", system.before)
 
     def checkpoint(self, name: str) -> str:
-        """The step that makes the checkpoint that is tested."""
+        """The step that makes a system's tested checkpoint."""
         name = self.twins.tested_as(name)
         step_name = f"{name}/checkpoint"
         if step_name in self.graph:
@@ -172,13 +172,13 @@ class Plan:
         return self.graph.add(step)
 
     def description(self, name: str) -> Made:
-        """What the file says of something that is made."""
+        """The entry `made.NAME` of the experiment file."""
         if name not in self._document.made:
-            raise UserError(f"{self._document.path.name}: made.{name} must be there; it is not")
+            raise UserError(f"{self._document.path.name}: made.{name} must exist; it does not")
         return self._document.made[name]
 
     def made(self, name: str, references: References, scope: Scope) -> tuple[str, Path]:
-        """The step that makes a file for a system, and the file."""
+        """The step that makes a file for a system, and the file's path."""
         description = self.description(name)
         path = self.graph.place(scope.text(description.at))
         step_name = f"{path.relative_to(self.graph.run)}/made"
@@ -198,10 +198,10 @@ class Plan:
 
 
 def words_of(commands: Any, scope: Scope) -> tuple[Command, ...]:
-    """The words of one command or several, `tdo` before each or not.
+    """The words of one or several commands, each with or without a leading `tdo`.
 
-    Words are cut before templates are filled in, so that a path may have spaces; a word that is
-    one template and comes to a list of words is as many.
+    Commands are split before templates are filled in, so that a path may contain spaces; a word
+    that is a single template with a list of words as its value becomes these words.
     """
     texts = [commands] if isinstance(commands, str) else list(commands)
     result = []
@@ -218,27 +218,27 @@ def words_of(commands: Any, scope: Scope) -> tuple[Command, ...]:
 
 
 def _safe(command: Command) -> Command:
-    """The command, unless it would run code that is not of this clone; a file must not say that.
+    """The command; an experiment file must not run code from outside this clone.
 
     Raises:
-        UserError: it would.
+        UserError: the command would run such code.
     """
     if any(word.partition("=")[0] == IMPORTING for word in command):
         raise UserError(
-            f"a command of an experiment must be without `{IMPORTING}`, which runs the code of a "
-            f"folder; it is {shlex.join(command)}"
+            f"a command of an experiment must be without `{IMPORTING}`, which imports code; it is "
+            f"{shlex.join(command)}"
         )
     if command[0] == SCRIPT and not OWN_SCRIPT.fullmatch(command[1]):
-        raise UserError(f"a script of an experiment must be one of benchmarks/; it is {command[1]}")
+        raise UserError(f"a script of an experiment must be in benchmarks/; it is {command[1]}")
     return command
 
 
 class Words(list[str]):
-    """Words of a command, none or several, in the place of one."""
+    """Zero or more words of a command that replace a single word."""
 
 
 def _split(text: str) -> list[str]:
-    """The words of a command; between braces spaces and quotes are an expression's."""
+    """The words of a command; spaces and quotes between braces belong to expressions."""
     words, word, depth, quote = [], "", 0, ""
     begun = False
     for mark in text.replace("\n", " "):
@@ -263,15 +263,15 @@ def _split(text: str) -> list[str]:
 
 
 class References:
-    """What references in templates stand for; the steps that make it are needed.
+    """Resolves references in templates, and collects the steps that make their files.
 
     Args:
-        plan: of which the steps are.
-        needs: gets the names of the steps.
-        system: whose templates these are.
-        data: the corpus whose commands these are.
-        out: of what is made.
-        further: texts by name.
+        plan: the plan that has the steps.
+        needs: receives the names of the steps.
+        system: the system that the templates belong to.
+        data: the corpus that the commands belong to.
+        out: the output path, for {out}.
+        further: values of further references by name.
     """
 
     def __init__(
@@ -307,7 +307,7 @@ class References:
         return self.path(kind, target or self.system or "")
 
     def path(self, kind: str, system: str) -> str:
-        """A system's checkpoint, checkpoints, last one or output."""
+        """A system's tested checkpoint, its checkpoint folder, or its last checkpoint."""
         twins = self.plan.twins
         if kind == "checkpoint":
             self.needs.append(self.plan.checkpoint(system))
@@ -319,7 +319,7 @@ class References:
     def _input(self, name: str) -> Any:
         description = self.plan.setting.document.inputs.get(name)
         if description is None:
-            raise UserError(f"{self.plan.setting.document.path.name}: no input is {name}")
+            raise UserError(f"{self.plan.setting.document.path.name}: unknown input {name}")
         path = self.plan.inputs.paths.get(name)
         if path is None and description.needed:
             raise UserError(f"`--{name}` must be given for these rows; it is {description.help}")
@@ -350,6 +350,6 @@ class References:
 
 
 def replace_needs(references: References, needs: list[str], out: Path) -> References:
-    """The same for something else that is made."""
+    """The references with other needs and another output path."""
     plan = references.plan
     return References(plan, needs, references.system, references.data, out)

@@ -1,4 +1,4 @@
-"""How far steps are, and how long they still take."""
+"""Progress of steps, and estimates of the remaining time."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ STOCK = re.compile(r"^\+ (?:fairseq-train|torchrun) .*$", re.MULTILINE)
 
 @dataclass
 class Pace:
-    """Updates of one training since it was first looked at."""
+    """Updates of one training since it was first observed."""
 
     update: int
     since: float
-    seconds: float | None = None  # of an update
+    seconds: float | None = None  # per update
 
     def at(self, update: int) -> None:
-        """Take note that it has come so far."""
+        """Record the number of updates at the current time."""
         now = time.monotonic()
         if update > self.update:
             self.seconds = (now - self.since) / (update - self.update)
@@ -31,13 +31,13 @@ class Pace:
 
 @dataclass
 class Progress:
-    """Of all steps of a run that are to be done."""
+    """Progress of a run's steps."""
 
     graph: Graph
     paces: dict[str, Pace] = field(default_factory=dict)
 
     def line(self, running: Sequence[Step], waiting: Sequence[Step], slots: int) -> str:
-        """What runs, how far, how long to go."""
+        """The running steps, their progress, and the estimated remaining time."""
         said = [f"{step.name}: {self._of(step)}" for step in running]
         left = self._left(running, waiting, slots)
         return " | ".join(said) + (f" ({left} to go in all)" if left else "")
@@ -46,10 +46,10 @@ class Progress:
         if not self.graph.log(step.name).exists():
             return "in the queue"
         if step.kind != "training":
-            return "under way"
+            return "running"
         logged = LOGGED.findall(log_end(self.graph.log(step.name)))
         if not logged:
-            return "begins"
+            return "starting"
         loss, update = logged[-1]
         pace = self.paces.setdefault(step.name, Pace(int(update), time.monotonic()))
         pace.at(int(update))
@@ -60,7 +60,7 @@ class Progress:
         return f"update {update}{most}, loss {loss}{left}"
 
     def _left(self, running: Sequence[Step], waiting: Sequence[Step], slots: int) -> str:
-        """Of trainings, by the mean pace of those that were seen."""
+        """The remaining time of all training runs, from the mean pace of the observed ones."""
         paces = [pace.seconds for pace in self.paces.values() if pace.seconds]
         trainings = [step for step in (*running, *waiting) if step.kind == "training"]
         if not paces or not waiting or not all(step.updates for step in trainings):

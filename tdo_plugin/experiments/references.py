@@ -1,4 +1,4 @@
-"""References: expressions that stand for files of a run, such as ``{checkpoint:SYSTEM}``."""
+"""References: expressions for files of a run, such as ``{checkpoint:SYSTEM}``."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ REFERENCE = re.compile(
 
 
 class Reference(NamedTuple):
-    """``KIND.NAME:TARGET``, the last two where they are there, TARGET filled in."""
+    """``KIND.NAME:TARGET`` with TARGET filled in; NAME and TARGET are optional."""
 
     kind: str
     name: str
@@ -24,12 +24,12 @@ class Reference(NamedTuple):
 
 
 def referred(expression: str, scope: Scope, known: Collection[str] = ()) -> Reference | None:
-    """An expression as a reference; None where it is none.
+    """An expression as a reference, or None.
 
     Args:
-        expression: what stands between braces.
-        scope: its names; a kind of reference that a file has given to something else is none.
-        known: kinds that are references all the same.
+        expression: the text between braces.
+        scope: the variables; a variable with the name of a kind of reference hides it.
+        known: kinds that variables do not hide.
     """
     match = REFERENCE.match(expression)
     if match is None:

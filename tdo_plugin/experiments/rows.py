@@ -1,4 +1,4 @@
-"""Rows of tables: which there are at a scale, and which come to the same."""
+"""The rows of tables at a scale, and which of them are identical."""
 
 from __future__ import annotations
 
@@ -23,12 +23,11 @@ class TableRow:
     """A row at a scale.
 
     Attributes:
-        name: its name in the file, with what `rows` and options of several values add.
-        label: how the table calls it.
-        parts: systems that translate for it, each with what it translates, a checkpoint instead
-            of its tested one, and further options of `tdo translate`.
-        published: its name in the published table beside cells.
-        values: by axis, of a cell.
+        name: the row's name in the file, extended by `rows` and options with several values.
+        label: the label in the table.
+        parts: the systems that translate for the row.
+        published: the row's name in the published table.
+        values: a cell's values by axis.
     """
 
     name: str
@@ -39,11 +38,11 @@ class TableRow:
 
     @property
     def systems(self) -> tuple[str, ...]:
-        """Of its parts."""
+        """The systems of the row's parts."""
         return tuple(part.system for part in self.parts)
 
     def with_seed(self, seed: int, seeds: int) -> TableRow:
-        """The row of one of so many trainings."""
+        """The row for one of `seeds` training runs."""
         if seeds == 1:
             return self
         suffix = f"+{SEED}={seed}" if seed > 1 else ""
@@ -55,7 +54,15 @@ class TableRow:
 
 @dataclass(frozen=True)
 class Part:
-    """A system that translates for a row; see there."""
+    """A system that translates for a row.
+
+    Attributes:
+        system: the system's name.
+        directions: directions to translate.
+        path: a checkpoint to use instead of the system's tested checkpoint.
+        translate: further options of `tdo translate`.
+        names: variables of the row.
+    """
 
     system: str
     directions: str
@@ -65,15 +72,15 @@ class Part:
 
     @property
     def own(self) -> bool:
-        """Whether its output is not the system's usual one, and has a folder of its own."""
+        """Whether the output differs from the system's usual output and has a separate folder."""
         return bool(self.path or self.translate)
 
 
 def rows_of(plan: Plan, name: str, patterns: Sequence[str]) -> tuple[list[TableRow], list[str]]:
-    """A table's rows, and the names of those that this scale is without.
+    """A table's rows, and the names of rows that do not exist at this scale.
 
     Raises:
-        UserError: there is no such row at this scale.
+        UserError: none of the rows exists at this scale.
     """
     setting, table = plan.setting, plan.setting.document.tables[name]
     every = list(_described(setting, name, table))
@@ -89,19 +96,19 @@ def rows_of(plan: Plan, name: str, patterns: Sequence[str]) -> tuple[list[TableR
             left_out.append(key)
     if chosen and not rows:
         raise UserError(
-            f"`--rows` must be of rows that there are at the scale {setting.scale}; "
-            f"{', '.join(left_out)} are not"
+            f"`--rows` must name rows that exist at scale {setting.scale}; "
+            f"{', '.join(left_out)} do not"
         )
-    if not table.twins:  # where layers are few, a sweep has some
+    if not table.twins:  # with few layers, a sweep has identical rows
         rows = first_of_each(rows, lambda row: identity(plan, row))
     return rows, left_out
 
 
 def tables_with(setting: Setting, tables: Sequence[str], patterns: Sequence[str]) -> list[str]:
-    """Those tables that have rows with names of such patterns; all without patterns.
+    """The tables that have rows matching the patterns; all tables if there are no patterns.
 
     Raises:
-        UserError: a pattern fits no row of any.
+        UserError: a pattern matches no row of any table.
     """
     document = setting.document
     shown = {name: document.tables[name].cells or name for name in tables}
@@ -112,20 +119,20 @@ def tables_with(setting: Setting, tables: Sequence[str], patterns: Sequence[str]
     every = list(dict.fromkeys(name for rows in names.values() for name in rows))
     for pattern in patterns:
         if not any(fnmatch.fnmatchcase(name, pattern) for name in every):
-            raise UserError(f"`--rows` must be of {', '.join(every)}; {pattern} is none of them")
+            raise UserError(f"`--rows` must be among {', '.join(every)}; {pattern} matches none")
     fitting = [table for table, rows in names.items() if any(fits(row, patterns) for row in rows)]
     return fitting if patterns else list(tables)
 
 
 def fits(name: str, patterns: Sequence[str]) -> bool:
-    """Whether a name is of one of some patterns."""
+    """Whether a name matches any of the patterns."""
     return any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns)
 
 
 def _described(
     setting: Setting, name: str, table: Table
 ) -> Iterator[tuple[str, Row, dict[str, Any]]]:
-    """The rows as they stand in the file, each value of `rows` and each cell of axes by itself."""
+    """The rows in the file: one for each value of `rows` and each cell of the axes."""
     scope = setting.scope({}, f"{setting.document.path.name}, tables.{name}")
     for key, row in table.rows.items():
         if row.rows is None:
@@ -137,7 +144,7 @@ def _described(
     systems = scope.value(table.system)
     axes = axes_of(setting, table)
     for system in systems if isinstance(systems, list) else [systems]:
-        if axes and not setting.resolve(system).here:  # to be said once, not of each cell
+        if axes and not setting.resolve(system).here:  # report once, not for each cell
             yield system, Row(table.label), {}
             continue
         for values in product(*axes.values()) if axes else ():
@@ -149,14 +156,16 @@ def _described(
 def _rows(
     plan: Plan, table: Table, key: str, row: Row, names: Mapping[str, Any]
 ) -> Iterator[TableRow]:
-    """The row, once for each of several values of an option that make a difference to it."""
+    """The row, once for each value of a multi-valued option that affects it."""
     several = plan.setting.several
     found: dict[str, TableRow] = {}
     for values in product(*several.values()):
         suffix, label = "", ""
         for option, value in zip(several, values, strict=True):
             described = plan.setting.document.options[option]
-            usual = plan.setting.of_scale(described.default)  # several, whatever is given
+            usual = plan.setting.of_scale(
+                described.default
+            )  # several values, even if the user gave a single one
 
             def comes_to(value: Any, option: str = option) -> Any:
                 made = _row(plan, table, key, row, names, f"+{option}={as_text(value)}")
@@ -201,7 +210,7 @@ def _row(
 
 
 def systems_of(plan: Plan) -> Iterator[str]:
-    """The systems of all tables that there are at this scale, of each row all seeds."""
+    """The systems of all tables at this scale, with all seeds of each row."""
     for name, table in plan.setting.document.tables.items():
         if plan.setting.has(table.scales):
             for key, description, names in _described(plan.setting, name, table):
@@ -211,7 +220,7 @@ def systems_of(plan: Plan) -> Iterator[str]:
 
 
 def identity(plan: Plan, row: TableRow) -> Any:
-    """What a row comes to, whatever it is called."""
+    """A key of a row's training runs and translations, independent of its names."""
     return tuple(
         (
             plan.twins.test(part.system),
@@ -226,7 +235,7 @@ def identity(plan: Plan, row: TableRow) -> Any:
 
 
 def first_of_each(rows: Sequence[TableRow], identity: Callable[[TableRow], Any]) -> list[TableRow]:
-    """Of rows that come to the same the first."""
+    """The rows without later duplicates by `identity`."""
     kept: dict[Any, TableRow] = {}
     for row in rows:
         kept.setdefault(identity(row), row)

@@ -1,11 +1,11 @@
-"""Does the steps of a run that are not done, several at a time.
+"""Runs the steps of a run that are not done, several at a time.
 
-A step that fails keeps back those that need it, and no others; scores, reports and drawings of
-several rows are made of those that are there, and made again when the others are. A run that is
-ended at any point goes on where it was: each step has a record
-(:mod:`~tdo_plugin.experiments.steps`), a training its checkpoints, and commands end with this
-process, however that ends. What is a job of Slurm is cancelled with this process, and where that is
-killed it is waited for by the next one.
+A failed step blocks only the steps that need it; scores, reports and drawings of several rows are
+made from the available rows, and remade when the others become available. A run that was
+interrupted at any point can be resumed: each step has a record
+(:mod:`~tdo_plugin.experiments.steps`), a training run has checkpoints, and commands end with this
+process, however it ends. Slurm jobs are cancelled when this process ends; if it is killed, the next
+run waits for them.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from tdo_plugin.experiments.machine import Machine, Slot
 from tdo_plugin.experiments.progress import STOCK, Progress, duration
 from tdo_plugin.experiments.slurm_jobs import Job, SlurmJobs
 from tdo_plugin.experiments.steps import SCRIPT, Command, Graph, Step, remove
+from tdo_plugin.installation import FILES
 from tdo_plugin.launch import training as launch
 from tdo_plugin.launch.slurm_script import START, job_script
 from tdo_plugin.runtime.commands import Commands
@@ -32,42 +33,41 @@ from tdo_plugin.runtime.log_ends import last_line
 from tdo_plugin.runtime.signals import GOES_ON, ended_by_signal
 
 TDO = (sys.executable, "-m", "tdo_plugin")
-CLONE = Path(__file__).resolve().parents[2]
-EVERY = 30.0  # seconds between lines about what is under way
-PARTLY = ("scores", "report")  # kinds whose commands end with 1 where something is missing
-PATIENCE = 120.0  # seconds in which a training that is ended writes its checkpoint (torchrun: 100)
+EVERY = 30.0  # seconds between lines about running steps
+PARTLY = ("scores", "report")  # kinds whose commands exit with 1 if something is missing
+PATIENCE = 120.0  # seconds for a terminated training to write its checkpoint (torchrun: 100)
 
 Say = Callable[[str], None]
 
 
 class Runner:
-    """Does steps.
+    """Runs steps.
 
     Args:
-        graph: of which the steps are.
-        machine: where they run.
-        say: told what begins and ends, and now and then how far it is.
+        graph: the steps.
+        machine: the resources for steps.
+        say: called with a line when a step starts or ends, and regularly with the progress.
     """
 
     def __init__(self, graph: Graph, machine: Machine, say: Say) -> None:
         self._graph, self._machine, self._say = graph, machine, say
         self._commands, self._jobs = Commands(PATIENCE), SlurmJobs(say)
         self._progress = Progress(graph)
-        self._troubles: dict[str, str] = {}  # by name of what is not done, or kept back, why
-        self._parts: dict[str, str] = {}  # by name of what is done in part, what is missing
+        self._troubles: dict[str, str] = {}  # failed or blocked steps, and why
+        self._parts: dict[str, str] = {}  # incomplete steps, and what is missing
 
     def run(
         self, goals: Sequence[str], stale: Iterable[Path] = (), fresh: Sequence[Step] = ()
     ) -> dict[str, str]:
-        """Do what is not done of some steps and of all that they need.
+        """Run the steps that are not done among some steps and all that they need.
 
         Args:
             goals: names of the steps.
-            stale: files and folders of an earlier run that go before anything is done.
-            fresh: steps that are done again, whatever is there of them.
+            stale: files and folders of an earlier run to remove first.
+            fresh: steps to redo even if they are done.
 
         Returns:
-            By name of those that are not done, or in part, why not.
+            The reason for each failed or incomplete step, by name.
         """
         with alone(self._graph.run, patience=PATIENCE) as lock, ended_by_signal(hint=GOES_ON):
             for step in fresh:
@@ -97,7 +97,7 @@ class Runner:
                             step, slot = running.pop(future)
                             free[self._machine.submits(step.device)].insert(0, slot)
                             self._take(future, step)
-                        for step in [*waiting]:  # each stands behind what it needs
+                        for step in [*waiting]:  # each step follows the steps it needs
                             if step.kept_back(self._troubles):
                                 self._troubles[step.name] = ""
                                 waiting.remove(step)
@@ -112,7 +112,7 @@ class Runner:
         return {name: why for name, why in whys.items() if why}
 
     def _ready(self, waiting: Sequence[Step], running: Sequence[Step]) -> list[Step]:
-        """Steps whose needs are done, of each place one at a time."""
+        """The steps with no unfinished needs, one at a time per output folder."""
         left = {step.name for step in (*waiting, *running)}
         busy = {step.place for step in running}
         ready = []
@@ -126,19 +126,19 @@ class Runner:
         error = future.exception()
         if error is not None and not isinstance(error, UserError):
             raise error
-        told = self._parts if error is None else self._troubles
+        reasons = self._parts if error is None else self._troubles
         if why := str(error or future.result()):
-            told[step.name] = why
+            reasons[step.name] = why
             self._say(f"{step.name}: {why}")
 
     def _do(self, step: Step, slot: Slot, lock: int) -> str:
-        """One step, to its end.
+        """Run one step to its end.
 
         Returns:
-            What it is without, where it is not whole.
+            What an incomplete step lacks, else an empty text.
 
         Raises:
-            UserError: a command of it failed.
+            UserError: a command failed.
         """
         record, log = self._graph.record(step.name), self._graph.log(step.name)
         submits = self._machine.submits(step.device)
@@ -152,12 +152,12 @@ class Runner:
             self._begin(step, job)
             code = self._jobs.run(job) if submits else self._run(step, slot, lock)
         how = "left Slurm's queue" if code is None else f"ended with {code}"
-        ended = f"{how}: {last_line(log)} (all of it: {log})"
+        ended = f"{how}: {last_line(log)} (full log: {log})"
         if (code and not (_partly(step, code) and step.leaves[0].exists())) or code is None:
             raise UserError(ended)
         if missing or code:
-            job.code.unlink(missing_ok=True)  # the next run is to do it again
-            return f"is without {', '.join(missing)}" if missing else ended
+            job.code.unlink(missing_ok=True)  # the next run repeats the step
+            return f"incomplete, without {', '.join(missing)}" if missing else ended
         seconds = time.monotonic() - begun
         record.end(seconds)
         self._say(f"{step.name}: done in {duration(seconds)}")
@@ -166,11 +166,11 @@ class Runner:
         return ""
 
     def _begin(self, step: Step, job: Job) -> None:
-        """Remove what an older one has left, unless it goes on, and write its files."""
+        """Remove the output of an outdated step, unless the step resumes, and write its files."""
         record, log = self._graph.record(step.name), job.log
         goes_on = record.begun() and step.resumes is not None and step.resumes.exists()
         record.begin((*step.leaves, log, job.code))
-        if step.kind in PARTLY:  # what is there after them is theirs
+        if step.kind in PARTLY:  # so that any output is from this run
             remove(step.leaves)
         for need in step.needs:
             if need in self._troubles and (place := self._graph[need].place):
@@ -182,19 +182,19 @@ class Runner:
             )  # a label may have other line ends
         for path in (log, *step.leaves):
             path.parent.mkdir(parents=True, exist_ok=True)
-        self._say(f"{step.name}{': goes on' if goes_on else ''}")
+        self._say(f"{step.name}{': resumed' if goes_on else ''}")
         if step.text:
             step.text.unlink(missing_ok=True)
 
     def _leave_none_of_before(self, place: str) -> None:
-        """A folder of which nothing may be there, and nothing that an older key has left."""
+        """Create a failed step's output folder, without output of an outdated step."""
         own = (step for step in self._graph if step.place == place)
         if not any(self._graph.record(step.name).begun() for step in own):
             remove([Path(place)])
         Path(place).mkdir(parents=True, exist_ok=True)
 
     def _run(self, step: Step, slot: Slot, lock: int) -> int:
-        """Run the commands of a step up to the first that fails; the exit code."""
+        """Run a step's commands up to the first that fails; returns the exit code."""
         start = () if step.resumes and step.resumes.exists() else step.start
         environment = self._machine.environment(slot)
         worst = 0
@@ -209,18 +209,18 @@ class Runner:
 
 
 def _partly(step: Step, code: int) -> bool:
-    """Whether a command of a step ended so because something was missing."""
+    """Whether the exit code means that the command's input was incomplete."""
     return code == 1 and step.kind in PARTLY
 
 
 def processes(step: Step, machine: Machine, slot: Slot, start: Command) -> list[Command]:
-    """The words of a step's processes, one after the other.
+    """The command lines of a step's processes, in order.
 
     Args:
-        step: which.
-        machine: where it runs.
-        slot: the GPUs that it has.
-        start: how its last command begins.
+        step: the step.
+        machine: the resources for steps.
+        slot: the step's GPUs.
+        start: start flags for its last command.
     """
     last = (*start, *step.silent, *machine.words(step.device, slot))
     commands = [_process(command) for command in step.commands]
@@ -228,12 +228,12 @@ def processes(step: Step, machine: Machine, slot: Slot, start: Command) -> list[
 
 
 def job_of(graph: Graph, machine: Machine, step: Step, slot: Slot) -> Job:
-    """A step as a job of Slurm; its script is empty on a machine that has none."""
+    """A step as a Slurm job; its script is empty on a machine without Slurm jobs."""
     record = graph.record(step.name)
     script = record.path.with_suffix(".sh")
     run = hashlib.sha256(str(graph.run).encode()).hexdigest()[:8]
     key = record.key
-    if step.commands != graph[step.name].commands:  # of a step that is done in part
+    if step.commands != graph[step.name].commands:  # of an incomplete step
         key += hashlib.sha256(repr(step.commands).encode()).hexdigest()[:8]
     job = Job(step.name, f"{step.name}.{run}", key, script, graph.log(step.name))
     if not machine.submits(step.device):
@@ -252,21 +252,21 @@ def job_of(graph: Graph, machine: Machine, step: Step, slot: Slot) -> Job:
 
 
 def _process(command: Command) -> Command:
-    """The words of a command's process."""
+    """The command line of a command's process."""
     if command[0] == SCRIPT:
-        return (sys.executable, str(CLONE / command[1]), *command[2:])
+        return (sys.executable, str(FILES / command[1]), *command[2:])
     return (*TDO, *command)
 
 
 def _stock(log: Path) -> str:
-    """The stock command that a training's log begins with."""
+    """The stock command at the beginning of a training log."""
     with log.open(encoding="utf-8", errors="replace") as stream:
         found = STOCK.search(stream.read(1 << 16))
     return found[0] if found else ""
 
 
 def to_do(graph: Graph, goals: Sequence[str]) -> list[Step]:
-    """The steps that are to be done for some, in an order in which they can be."""
+    """The steps that must run for some goals, in a valid order."""
     wanted: set[str] = set()
     waiting = list(goals)
     while waiting:
@@ -278,16 +278,16 @@ def to_do(graph: Graph, goals: Sequence[str]) -> list[Step]:
 
 
 def refuse_foreign(graph: Graph, steps: Sequence[Step]) -> None:
-    """Raise UserError where a folder has what a step would replace, and none has begun."""
+    """Raise UserError if a step would replace files that no run of this folder made."""
     for step in steps:
         for path in graph.foreign(step):
-            what = "has a training" if step.resumes else "is"
+            what = "has a training from" if step.resumes else "is from"
             raise UserError(
-                f"`--out` must be a folder of tdo reproduce, or a new one; {path} {what} of "
-                "something else"
+                f"`--out` must be new or a run folder of tdo reproduce; {path} {what} something "
+                "else"
             )
 
 
 def there(graph: Graph, step: Step) -> bool:
-    """Whether a step is done, and what it left is there."""
+    """Whether a step is done and its output still exists."""
     return graph.done(step.name) and all(path.exists() for path in step.leaves[:1])

@@ -1,7 +1,7 @@
-"""Steps as jobs of Slurm: submitted, waited for, cancelled where the run is ended.
+"""Steps as Slurm jobs: submitted, waited for, and cancelled when the run ends.
 
-A job's name has the step's key, so that a run knows the jobs of one that was killed. Its script
-leaves its exit code in a file when there is no other turn; nothing of Slurm's accounting is needed.
+A job's name contains the step's key, so that a run recognises the jobs of a killed run. The job
+script writes its exit code to a file unless the job is requeued; Slurm's accounting is not needed.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from tdo_plugin.errors import UserError
 from tdo_plugin.runtime.commands import Stopped
 from tdo_plugin.runtime.files import write_text
 
-BEAT = 1.0  # seconds between two looks at a job's file
-EVERY = 20.0  # seconds between two questions to squeue
-LOST = 60.0  # seconds out of the queue after which a job without an exit code has none
+BEAT = 1.0  # seconds between checks of a job's exit code file
+EVERY = 20.0  # seconds between calls of squeue
+LOST = 60.0  # seconds out of the queue without an exit code after which a job counts as lost
 
 Say = Callable[[str], None]
 
@@ -31,13 +31,13 @@ class Job:
     """A step's job.
 
     Attributes:
-        step: its name.
+        step: the step's name.
         stem: the job's name without the step's key.
-        key: of the step.
-        script: file for the script; the exit code is in `code`, beside it.
-        log: what it says.
-        text: of the script.
-        environment: variables that it has beside this process'.
+        key: the step's key.
+        script: path of the script; the exit code is next to it, in `code`.
+        log: path of the log.
+        text: text of the script.
+        environment: additional environment variables.
     """
 
     step: str
@@ -50,23 +50,23 @@ class Job:
 
     @property
     def name(self) -> str:
-        """As the queue has it."""
+        """The job's name in the queue."""
         return f"{self.stem}.{self.key}"
 
     @property
     def code(self) -> Path:
-        """File with its exit code, once it has ended."""
+        """The file with the exit code, once the job has ended."""
         return self.script.with_suffix(f".{self.key}.code")
 
     @property
     def command(self) -> list[str]:
-        """What submits it; these options are stronger than those of the script."""
+        """The command that submits the job; its options override those in the script."""
         log = str(self.log).replace("%", "%%")
         named = [f"--job-name={self.name}", f"--output={log}"]
         return ["sbatch", "--parsable", *named, str(self.script)]
 
     def ended(self) -> int | None:
-        """Its exit code; None as long as there is none."""
+        """The exit code, or None if there is none yet."""
         try:
             return int(self.code.read_text())
         except (OSError, ValueError):
@@ -74,48 +74,48 @@ class Job:
 
 
 class SlurmJobs:
-    """Jobs that several threads wait for, and one cancels.
+    """Jobs that several threads wait for, and one thread may cancel.
 
     Args:
-        say: told of each job.
+        say: called with a line about each job.
     """
 
     def __init__(self, say: Say) -> None:
         self._say = say
-        self._numbers: dict[str, str] = {}  # of jobs that are waited for, by name
+        self._numbers: dict[str, str] = {}  # awaited jobs, by name
         self._queue: dict[str, str] | None = None
         self._asked = -EVERY
         self._stopped = False
         self._guard = threading.Lock()
 
     def left(self, job: Job, begun: bool, waits: bool) -> bool:
-        """Whether a run that was killed has left this job, and it ended well.
+        """Wait for this job of a killed run; returns whether it existed and succeeded.
 
-        It is waited for. One of another key, or of a step that is to be begun again, is cancelled.
+        A job with another key, or of a step that must start again, is cancelled.
 
         Args:
-            job: which.
+            job: the job.
             begun: whether the step was begun with this key, and is not done.
-            waits: whether this run has jobs; else none may be left.
+            waits: whether this run uses Slurm jobs; if not, no job may be left.
 
         Raises:
-            UserError: one is left, and not waited for; squeue does not answer.
+            UserError: a job is left although `waits` is false; squeue fails.
             Stopped: `stop` was called.
         """
         if not job.script.exists() or not (waits or shutil.which("squeue")):
             return False
         if (queue := self._in_queue()) is None:
-            raise UserError("squeue must answer, since a job may be left; it does not")
+            raise UserError("`squeue` must work, since a job may still be queued; it fails")
         for name, number in queue.items():
             if not name.startswith(f"{job.stem}."):
                 continue
             if not waits:
                 raise UserError(
-                    f"`--slurm` must be given as long as job {number} of {job.step} is in Slurm's "
-                    f"queue (scancel {number} ends it)"
+                    f"`--slurm` must be given while job {number} of {job.step} is in Slurm's queue "
+                    f"(end it with scancel {number})"
                 )
             if name == job.name and begun:
-                self._say(f"{job.step}: waits for job {number}, which is there")
+                self._say(f"{job.step}: waiting for existing job {number}")
                 return self._wait(job, number) == 0
             _slurm("scancel", number)
             while (now := self._in_queue()) is None or name in now:
@@ -123,10 +123,10 @@ class SlurmJobs:
         return begun and job.ended() == 0
 
     def run(self, job: Job) -> int | None:
-        """Submit a job and wait for its end; its exit code, or None where it left without one.
+        """Submit a job and wait for its end; returns its exit code, or None if it is lost.
 
         Raises:
-            UserError: it cannot be submitted.
+            UserError: the job cannot be submitted.
             Stopped: `stop` was called.
         """
         write_text(job.script, job.text.split("\n"))
@@ -140,7 +140,7 @@ class SlurmJobs:
         return self._wait(job, number)
 
     def stop(self) -> None:
-        """Cancel all jobs that are waited for; a training writes a checkpoint when it is."""
+        """Cancel all awaited jobs; a cancelled training writes a checkpoint."""
         with self._guard:
             self._stopped = True
             numbers = list(self._numbers.values())
@@ -148,7 +148,7 @@ class SlurmJobs:
             try:
                 _slurm("scancel", *numbers)
             except UserError as error:
-                self._say(f"{error}; these jobs go on: {', '.join(numbers)}")
+                self._say(f"{error}; these jobs are still running: {', '.join(numbers)}")
 
     def _wait(self, job: Job, number: str) -> int | None:
         self._numbers[job.name] = number
@@ -159,7 +159,7 @@ class SlurmJobs:
                 if (queue := self._in_queue()) is None or job.name in queue:
                     seen = time.monotonic()
                 elif time.monotonic() - seen > LOST:
-                    return job.ended()  # which may have come while squeue was asked
+                    return job.ended()  # it may have ended during the call of squeue
             return code
         finally:
             self._numbers.pop(job.name, None)
@@ -170,7 +170,7 @@ class SlurmJobs:
         time.sleep(BEAT)
 
     def _in_queue(self) -> Mapping[str, str] | None:
-        """Numbers of the user's jobs by name; None where squeue does not answer."""
+        """Numbers of the user's jobs by name; None if squeue fails."""
         with self._guard:
             if time.monotonic() - self._asked >= EVERY:
                 words = ("--noheader", f"--user={os.getuid()}", "--format=%i %j")
@@ -185,10 +185,10 @@ class SlurmJobs:
 
 
 def _slurm(program: str, *words: str, environment: Mapping[str, str] = {}) -> str:
-    """What one of Slurm's commands prints; an interrupt from the keyboard does not reach it.
+    """The output of a Slurm command; a keyboard interrupt does not reach it.
 
     Raises:
-        UserError: it is not there, or fails.
+        UserError: the command is not installed or fails.
     """
     try:
         done = subprocess.run(
@@ -203,6 +203,6 @@ def _slurm(program: str, *words: str, environment: Mapping[str, str] = {}) -> st
     except OSError as error:
         raise UserError(f"`{program}` must be installed; {error.strerror}") from None
     if done.returncode:
-        lines = done.stderr.strip().splitlines() or ["it says nothing"]
+        lines = done.stderr.strip().splitlines() or ["no error message"]
         raise UserError(f"{program} ended with {done.returncode}: {lines[-1]}")
     return done.stdout

@@ -1,9 +1,9 @@
-"""Steps of a run: commands, what they need and leave, and the key of all that they depend on.
+"""Steps of a run: their commands, needs and outputs, and a key of everything they depend on.
 
-A step's key is made of its commands, of the keys of the steps that it needs, of a data folder that
-the user gives, and of nothing else;
-where the run's folder lies makes no difference. RUN/.steps/NAME.json says with which key a step was
-begun and, last of all, that it is done, so that nothing half-made counts.
+A step's key depends only on its commands, its files, the keys of the steps that it needs, and a
+data folder given by the user, not on the location of the run folder. RUN/.steps/NAME.json records
+the key with which a step was begun and, at the end, that it is done, so that incomplete steps do
+not count.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from tdo_plugin.runtime.files import write_text
 from tdo_plugin.typed import read_json
 
 RECORDS = ".steps"
-SCRIPT = "python"  # first word of a command that is a script of this clone, and not one of `tdo`
+SCRIPT = "python"  # first word of a command that runs a script of this clone instead of `tdo`
 Command = tuple[str, ...]
-# what commands that compute ask of a machine: to train on it, all of it, or one GPU
+# device requirements of computing commands: training, all GPUs, or one GPU
 DEVICES = {
     "train": "train",
     "translate": "all",
@@ -35,7 +35,7 @@ DEVICES = {
     "preference": "one",
     "probe": "one",
 }
-PICTURES = {"curve", "preference", "probe", "draw"}  # commands that draw
+PICTURES = {"curve", "preference", "probe", "draw"}  # commands that draw figures
 
 
 @dataclass(frozen=True)
@@ -43,22 +43,22 @@ class Step:
     """Work that is done once.
 
     Attributes:
-        name: unique in its run, a path below it.
+        name: unique name in the run, a path below the run folder.
         kind: data, made, training, checkpoint, output, translation, scores, report, drawing.
-        commands: words of `tdo` commands, or of scripts (`SCRIPT`), one after the other.
-        needs: names of the steps before it.
-        leaves: files and folders that are removed before it is done anew with another key.
-        files: texts that are written before its commands, by place.
-        start: flags of its last command as long as `resumes` is not there.
-        resumes: a file from which an interrupted step goes on.
-        device: whether it computes, so that the words of a machine stand behind its last command.
-        silent: words that change nothing of what it leaves, behind its last command.
-        updates: of a training, for the time that it takes.
-        place: a folder that steps write to one at a time.
-        text: the file that its commands print to (default: its log); it is among what it leaves.
-        spared: of what it needs, by name, those without some of which it is done all the same; with
-            each the words of its commands that go with it.
-        of: what else it depends on.
+        commands: words of `tdo` commands, or of scripts (`SCRIPT`), run in order.
+        needs: names of the steps that must be done before.
+        leaves: output files and folders, removed before the step is redone with another key.
+        files: texts to write before the commands run, by path.
+        start: flags of the last command if `resumes` does not exist.
+        resumes: a file from which an interrupted step resumes.
+        device: device requirement (see `DEVICES`), which adds machine options to the last command.
+        silent: words added to the last command that do not affect the output.
+        updates: number of updates of a training run, for time estimates.
+        place: an output folder that only one step at a time may write to.
+        text: file for standard output (default: the log); included in `leaves`.
+        spared: optional needs by name: the step runs if at least one of them succeeded, without the
+            words of its commands that belong to the failed ones.
+        of: anything else that the step depends on.
     """
 
     name: str
@@ -78,12 +78,12 @@ class Step:
     of: str = ""
 
     def kept_back(self, failed: Collection[str]) -> bool:
-        """Whether it cannot be done without these steps."""
+        """Whether the failed steps prevent this step."""
         lost = {need for need in self.needs if need in failed}
         return bool(lost - self.spared.keys()) or bool(self.spared and lost >= self.spared.keys())
 
     def without(self, failed: Iterable[str]) -> tuple[Command, ...]:
-        """Its commands, without the words of these steps."""
+        """The commands without the words that belong to the failed steps."""
         lost = {word for need in failed for word in self.spared.get(need, ()) if word}
         return tuple(
             tuple(word for word in command if word not in lost) for command in self.commands
@@ -91,7 +91,7 @@ class Step:
 
 
 class Graph:
-    """Steps by name, each behind those that it needs."""
+    """Steps by name, each after the steps it needs."""
 
     def __init__(self, run: Path) -> None:
         self.run = run
@@ -99,32 +99,32 @@ class Graph:
         self._keys: dict[str, str] = {}
 
     def add(self, step: Step) -> str:
-        """Take a step in, unless it is there; its name.
+        """Add a step unless it is present; returns its name.
 
         Raises:
-            UserError: another one has its name.
+            UserError: a different step has the same name.
         """
         if self._steps.setdefault(step.name, step) != step:
             raise UserError(
-                f"`{step.name}` must be made in one way; it is made in two: one of two rows, or of "
-                "two files of made, must have another name or place"
+                f"`{step.name}` must be made in a single way; two rows, or two entries of made, "
+                "define it differently: rename one, or change its place"
             )
         return step.name
 
     def place(self, *parts: str) -> Path:
-        """A place below the run's folder.
+        """A path below the run folder.
 
         Args:
-            parts: of which the last one comes from a file of experiments.
+            parts: path components, the last of them from an experiment file.
 
         Raises:
-            UserError: it leads out of the folder that the others say, or to hidden files.
+            UserError: the last component leads out of the folder, or to hidden files.
         """
         text = parts[-1]
         names = text.split("/")
         if any(name.startswith(".") or not name for name in names) or not on_one_line(text):
             raise UserError(
-                f"`{quoted(text)}` must be a place below the run's folder, without names that are "
+                f"`{quoted(text)}` must be a path below the run folder, without names that are "
                 "empty or begin with a dot; it is not"
             )
         return self.run.joinpath(*parts)
@@ -139,7 +139,7 @@ class Graph:
         return iter(self._steps.values())
 
     def key(self, name: str) -> str:
-        """A short name of all that a step depends on."""
+        """A digest of everything that a step depends on."""
         if name not in self._keys:
             step = self._steps[name]
             content = {
@@ -152,7 +152,7 @@ class Graph:
         return self._keys[name]
 
     def closure(self, names: Iterable[str]) -> list[Step]:
-        """These steps and all that they need, in the order in which they were taken in."""
+        """These steps and all that they need, in the order in which they were added."""
         wanted: set[str] = set()
         waiting = list(names)
         while waiting:
@@ -163,20 +163,20 @@ class Graph:
         return [step for step in self if step.name in wanted]
 
     def record(self, name: str) -> Record:
-        """What a step has left."""
+        """The record of a step."""
         return Record(self.run / RECORDS / f"{name}.json", self.key(name))
 
     def drawn(self, table: str) -> Iterator[str]:
-        """Names of all steps that were ever begun to draw of a table."""
+        """Names of all drawing steps of a table that were ever begun."""
         records = self.run / RECORDS
         for path in (records / table).rglob("drawing.json"):
             yield path.relative_to(records).with_suffix("").as_posix()
 
     def foreign(self, step: Step) -> Iterator[Path]:
-        """What is where a step's work will be, and was made by no step of any run.
+        """Files at a step's output paths that were not made by any run.
 
-        A training is its own step's; other files are those of the run where one of its steps has
-        made the folder.
+        A training belongs to its own step; other files belong to the run if one of its steps made
+        the folder.
         """
         records = self.run / RECORDS
         if self.record(step.name).path.exists():
@@ -190,13 +190,13 @@ class Graph:
                 yield leaf
 
     def log(self, name: str) -> Path:
-        """What a step says."""
+        """The path of a step's log."""
         if self._steps[name].kind == "training":
             return (self.run / name).parent / "train.log"
         return self.run / RECORDS / f"{name}.log"
 
     def done(self, name: str) -> bool:
-        """Whether it is done, with this key."""
+        """Whether the step is done with its current key."""
         return self.record(name).done()
 
 
@@ -220,11 +220,11 @@ class Record:
         return content.get("key") == self.key and bool(content.get("done"))
 
     def begun(self) -> bool:
-        """Whether it was begun with this key."""
+        """Whether the step was begun with this key."""
         return self._content().get("key") == self.key
 
     def begin(self, leaves: Sequence[Path]) -> None:
-        """Take note that it begins; what an older one left goes first, unless it goes on."""
+        """Record that the step begins; first removes old output, unless the step resumes."""
         if self.begun() and not self.done():
             return
         self._write({"key": "", "done": False})
@@ -232,12 +232,12 @@ class Record:
         self._write({"key": self.key, "done": False})
 
     def forget(self) -> None:
-        """Take note that it is to be done again, if it was ever begun."""
+        """Record that the step must be redone, if it was ever begun."""
         if self.path.exists():
             self._write({"key": "", "done": False})
 
     def end(self, seconds: float) -> None:
-        """Take note that it is done."""
+        """Record that the step is done."""
         self._write({"key": self.key, "done": True, "seconds": round(seconds, 1)})
 
     def _write(self, content: Mapping[str, object]) -> None:
@@ -246,12 +246,12 @@ class Record:
 
 
 def _holds(path: Path) -> bool:
-    """Whether something is there, and no empty folder."""
+    """Whether a path exists and is not an empty folder."""
     return any(path.iterdir()) if path.is_dir() else path.exists()
 
 
 def remove(paths: Iterable[Path]) -> None:
-    """Remove files and folders, those that are there."""
+    """Remove existing files and folders."""
     for path in paths:
         if path.is_dir() and not path.is_symlink():
             shutil.rmtree(path)
@@ -260,17 +260,17 @@ def remove(paths: Iterable[Path]) -> None:
 
 
 def shown(command: Sequence[str]) -> str:
-    """A command as a shell reads it."""
+    """A command as a shell command line."""
     return f"+ {'' if command[0] == SCRIPT else 'tdo '}{shlex.join(command)}"
 
 
 def cannot_draw() -> str:
-    """A package without which nothing is drawn, and that is not installed; empty where all are."""
+    """The first missing package that figures require; empty if all are installed."""
     return next((name for name in ("matplotlib", "scipy") if find_spec(name) is None), "")
 
 
 def drawn_here(commands: Iterable[Command]) -> tuple[Command, ...]:
-    """The same commands, or where nothing can be drawn for numbers alone."""
+    """The commands, with --no-figures if a package for figures is missing."""
     return tuple(
         (*words, "--no-figures") if cannot_draw() and set(words[:2]) & PICTURES else words
         for words in commands
@@ -278,6 +278,6 @@ def drawn_here(commands: Iterable[Command]) -> tuple[Command, ...]:
 
 
 def device_of(commands: Iterable[Sequence[str]]) -> str:
-    """What commands ask of a machine (`DEVICES`); nothing where none computes."""
+    """The device requirement of commands (`DEVICES`); empty if none computes."""
     words = (word for command in commands for word in command[:2])
     return next((DEVICES[word] for word in words if word in DEVICES), "")

@@ -1,10 +1,10 @@
-"""Systems by name, and what each comes to at a scale.
+"""Systems by name, and how a name is resolved at a scale.
 
-A name is parts joined by ``/`` and ``+``: ``ted19/tdo-prefix+adaptation+instrucl``. A part is a
-system of the file, ``AXIS=VALUE`` of one of its axes, or ``NAME=VALUE``, which sets a name or an
-option of the file; the two signs mean the same and only make names easier to read. Parts come one
-after the other, each behind its own bases; what a later one says replaces what an earlier one said.
-Behind all parts comes the scale, then the conditions of parts, in the same order.
+A name consists of parts joined by ``/`` and ``+``: ``ted19/tdo-prefix+adaptation+instrucl``. A part
+is a system of the file, ``AXIS=VALUE`` of one of its axes, or ``NAME=VALUE``, which sets a variable
+or an option of the file; both separators mean the same and only make names easier to read. Parts
+are applied in order, each after its bases; later parts override earlier ones. The scale is applied
+after all parts, then the conditional overrides of the parts, in the same order.
 """
 
 from __future__ import annotations
@@ -22,21 +22,21 @@ from tdo_plugin.names import check_line
 
 NAMES = re.compile(r"[A-Za-z_]\w*")
 SEPARATORS = re.compile(r"([/+])")
-SETTINGS = ("gpus", "precision", "directions")  # flags that are the launcher's, not fairseq's
-SEED = "seed"  # a part that is a flag, and that trainings of one system differ in
+SETTINGS = ("gpus", "precision", "directions")  # flags for the launcher, not for fairseq
+SEED = "seed"  # a part that sets a flag, in which the training runs of a system differ
 Refer = Callable[[str, Scope], Any]
 
 
 @dataclass(frozen=True)
 class Setting:
-    """With what all experiments of a file are made.
+    """The scale and option values for all experiments of a file.
 
     Attributes:
-        document: the file.
-        scale: of this name.
-        options: their values.
-        several: of those that have several values, all of them; `options` has the first.
-        let: names that the command line gives.
+        document: the experiment file.
+        scale: the scale's name.
+        options: the options' values.
+        several: all values of multi-valued options; `options` has the first.
+        let: variables set on the command line.
     """
 
     document: Document
@@ -46,19 +46,19 @@ class Setting:
     let: Mapping[str, Any] = field(default_factory=dict)
 
     def scales(self) -> list[Scale]:
-        """The scale behind those that it changes."""
+        """The scale, preceded by its base scales."""
         chain: list[Scale] = []
         name: str | None = self.scale
         while name is not None:
             scale = self.document.scales[name]
             if scale in chain:
-                raise UserError(f"{self.document.path.name}: scales.{name} leads back to itself")
+                raise UserError(f"{self.document.path.name}: scales.{name}.base forms a cycle")
             chain.insert(0, scale)
             name = scale.base
         return chain
 
     def names_of_scale(self) -> list[str]:
-        """The scale's name, and those of the scales that it changes, nearest first."""
+        """The names of the scale and its base scales, nearest first."""
         names, name = [], self.scale
         while name is not None:
             names.append(name)
@@ -66,22 +66,22 @@ class Setting:
         return names
 
     def of_scale(self, values: Any, default: Any = None) -> Any:
-        """What a table by scale has for this one, or for the nearest that it changes."""
+        """The value for this scale, or for its nearest base scale, in a table by scale."""
         if not isinstance(values, dict):
             return values
         return next((values[name] for name in self.names_of_scale() if name in values), default)
 
     def has(self, scales: Sequence[str]) -> bool:
-        """Whether what is there at these scales alone, or at all, is there at this one."""
+        """Whether an entry restricted to `scales` (empty: none) exists at this scale."""
         return not scales or bool(set(scales).intersection(self.names_of_scale()))
 
     def said(self, name: str) -> Any:
-        """The last that the scale, or one that it changes, says under a name."""
+        """The value of a field in the scale, or in its nearest base scale that sets it."""
         said = [getattr(scale, name) for scale in self.scales()]
         return next((value for value in reversed(said) if value is not None), None)
 
     def scope(self, let: Mapping[str, Any], where: str) -> Scope:
-        """Names of the file, the scale and the options, with others between."""
+        """The variables of the file, then `let`, the scale and the options, later ones first."""
         values: dict[str, Any] = {**self.document.let, **let}
         for scale in self.scales():
             values |= scale.let
@@ -90,14 +90,14 @@ class Setting:
         return Scope({**values, **self.let, **self.options, "scale": self.scale}, where=where)
 
     def with_updates(self, updates: int) -> Setting:
-        """With other updates, {updates}, than the scale's.
+        """The setting with another number of updates, {updates}, than the scale's.
 
         Raises:
-            UserError: the scale has none, or another multiple of `updates_of`, if it has that.
+            UserError: the scale has no {updates}, or needs a multiple of `updates_of`.
         """
         scope = self.scope({}, self.document.path.name)
         if "updates" not in scope or self.of_scale({"full": True}):
-            raise UserError(f"`--updates` must be left out with the scale {self.scale}")
+            raise UserError(f"`--updates` must be left out at scale {self.scale}")
         step = scope.value(scope["updates_of"]) if "updates_of" in scope else 1
         if updates % step:
             raise UserError(f"`--updates` must be a multiple of {step}; it is {updates}")
@@ -109,10 +109,10 @@ class Setting:
         return (when for when in whens if when.holds(known))
 
     def resolve(self, name: str) -> ResolvedSystem:
-        """What a system's name comes to.
+        """Resolve a system's name.
 
         Raises:
-            UserError: it has a part that there is not.
+            UserError: the name has an unknown part.
         """
         where = f"{self.document.path.name}, system {name}"
         parts = list(_parts(name, self.document, where))
@@ -149,7 +149,7 @@ class Setting:
             flags[SEED] = seed
         for key in given:
             if key not in values and key not in self.document.axes:
-                raise UserError(f"{where}: no name is {key}; there are {', '.join(sorted(values))}")
+                raise UserError(f"{where}: unknown name {key}; known: {', '.join(sorted(values))}")
         corpora = [system.corpus for system in chain if system.corpus is not None]
         corpus = corpora[-1] if corpora else ""
         places = [place for place, part in enumerate(parts) if part.continues]
@@ -189,14 +189,14 @@ class ResolvedSystem:
     """A system at a scale.
 
     Attributes:
-        name: its name.
-        corpus: that it is trained on.
-        flags: templates by name.
+        name: the system's name.
+        corpus: the training corpus.
+        flags: templates of flags by name.
         test: options of `tdo average`.
-        scope: its names.
-        before: the system that its training goes on with, if there is one.
+        scope: the system's variables.
+        before: the system whose checkpoint its training starts from, if any.
         continues: how, `restore` or `finetune`.
-        here: whether there is such a system at this scale.
+        here: whether the system exists at this scale.
     """
 
     name: str
@@ -209,19 +209,17 @@ class ResolvedSystem:
     here: bool
 
     def config(self, refer: Refer) -> Config:
-        """The flags, with references as they are told.
+        """The flags, with references resolved by `refer`.
 
         Raises:
-            UserError: a flag of which nothing remains, that would run the code of a folder, or that
-                would end its line in a config.
+            UserError: a flag with an empty value, that would import code, or with a line break.
         """
         scope = self.scope.referring(refer)
         config = Config()
         for name, template in self.flags.items():
             if f"--{name}".partition("=")[0] == IMPORTING:
                 raise UserError(
-                    f"flags of {self.name} must be without `{IMPORTING}`, which runs the code of a "
-                    "folder"
+                    f"flags of {self.name} must be without `{IMPORTING}`, which imports code"
                 )
             value = scope.value(template)
             check_line(f"--{name}", name, as_text(value))
@@ -231,8 +229,8 @@ class ResolvedSystem:
                 if (text := as_text(value)) == "":
                     empty = [part for part in NAMES.findall(template) if scope.get(part) == ""]
                     raise UserError(
-                        f"`--{name}` of {self.name} must have a value, which is said behind its "
-                        f"name, as in {self.name}+{(*empty, 'NAME')[0]}=VALUE; it has none"
+                        f"`--{name}` of {self.name} must have a value, set by "
+                        f"{self.name}+{(*empty, 'NAME')[0]}=VALUE; it has none"
                     )
                 config.flags[f"--{name}"] = [] if value is True else [text]
         return config
@@ -247,13 +245,13 @@ def _set(config: Config, name: str, value: str, system: str) -> None:
         config.precision = value
     else:
         raise UserError(
-            f"`precision` of {system} must be of {', '.join(PRECISIONS)}; it is {value}"
+            f"`precision` of {system} must be one of {', '.join(PRECISIONS)}; it is {value}"
         )
 
 
 @dataclass(frozen=True)
 class _Part:
-    """One part of a name, with the sign before it: the systems behind it, or a name's value."""
+    """One part of a name, with its separator: the systems it stands for, or a variable's value."""
 
     text: str
     chain: tuple[System, ...] = ()
@@ -278,11 +276,11 @@ def _parts(name: str, document: Document, where: str) -> Iterator[_Part]:
             yield _Part(sign + part, key=key, given=_number(value))
         else:
             among = document.axes.get(key, document.systems)
-            raise UserError(f"{where}: no part is {part}; there are {', '.join(among)}")
+            raise UserError(f"{where}: unknown part {part}; known: {', '.join(among)}")
 
 
 def _chain(part: str, document: Document, seen: set[str]) -> Iterator[System]:
-    """The part behind its bases, each once in a name."""
+    """The part preceded by its bases, each at most once in a name."""
     if part in seen:
         return
     seen.add(part)

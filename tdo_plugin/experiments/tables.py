@@ -1,4 +1,4 @@
-"""Tables at a scale: the steps from their rows to reports and drawings."""
+"""Tables at a scale: the steps from rows to reports and drawings."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tdo_plugin.experiments.steps import Step, device_of, drawn_here
 from tdo_plugin.experiments.systems import SEED
 
 SHEET, PAGE, GRID = "scores.json", "index.html", "grid.md"  # of `tdo score` and `tdo report`
-# patterns of what both write
+# patterns of all files that both write
 REPORTED = (SHEET, PAGE, CELLS, "results.*", "grid.*", "matrix-*.csv", "heatmap-*.*")
 
 
@@ -25,10 +25,10 @@ class PlannedTable:
     """A table at a scale.
 
     Attributes:
-        rows: its rows.
-        left_out: rows that this scale is without.
-        scored: the table whose scores it shows: itself, or that of its cells.
-        goals: names of the steps that make it.
+        rows: the rows.
+        left_out: names of rows that do not exist at this scale.
+        scored: the table with the scores: this table, or the one that `cells` names.
+        goals: names of the steps that make the table.
     """
 
     def __init__(self, plan: Plan, name: str, patterns: Sequence[str] = ()) -> None:
@@ -51,23 +51,23 @@ class PlannedTable:
         ]
 
     def _seeded(self, rows: Sequence[TableRow]) -> list[TableRow]:
-        """A row for each training."""
+        """One row per training."""
         seeds = self.plan.seeds
         return [row.with_seed(seed, seeds) for row in rows for seed in range(1, seeds + 1)]
 
     def identity(self, row: TableRow) -> Any:
-        """What a row comes to: of tables that translate nothing its training."""
+        """A key of a row; if nothing is translated, only of its training."""
         if self.table.measure == "test":
             return identity(self.plan, row)
         return tuple(map(self.plan.twins.training, row.systems))
 
     def block_of(self, row: TableRow) -> str:
-        """Which rows it is compared with."""
+        """The name of the block of rows that a row is compared with."""
         system = self.plan.system(row.systems[0])
         return as_text(system.scope["block"]) if "block" in system.scope else system.corpus
 
     def blocks(self) -> list[str]:
-        """Of the rows, each once."""
+        """The names of all blocks, each once."""
         return list(dict.fromkeys(map(self.block_of, self.rows)))
 
     def folder_of(self, block: str) -> Path:
@@ -80,7 +80,7 @@ class PlannedTable:
         return self.scored.folder_of(block) / SHEET
 
     def stale(self) -> Iterator[Path]:
-        """What an earlier run with other rows has left in the table's folder."""
+        """Files of an earlier run with other rows in the table's folder."""
         sheets = [*map(self.sheet, self.blocks())] if self.scored is self else []
         for sheet in (*self.folder.glob(SHEET), *self.folder.glob(f"*/{SHEET}")):
             if sheet.parent != self.folder and sheet not in sheets:
@@ -93,7 +93,7 @@ class PlannedTable:
                 yield from (place, *place.parent.glob(f"{place.name}.*"))
 
     def _reports(self) -> list[str]:
-        """The steps that make its reports; over axes each block has its own."""
+        """The steps that make the reports; a table over axes has one per block."""
         sheets = {self.scored.scores(block): str(self.sheet(block)) for block in self.blocks()}
         beside = ("--published", self.published) if self.published else ()
         add = self.plan.graph.add
@@ -119,7 +119,7 @@ class PlannedTable:
 
     @property
     def published(self) -> str:
-        """The paper's table beside it, or nothing."""
+        """The paper's table to compare with, or an empty text."""
         paper, number = self.plan.setting.document.published, self.name.removeprefix("table")
         if self.table.published is not None:
             return self.table.published
@@ -137,7 +137,7 @@ class PlannedTable:
                 measured, folder = self._measured(row, part)
                 systems.append(f"{row.label}={folder}")
                 words = needs.setdefault(measured, [])
-                if self.table.measure != "test":  # else its row is there, without scores
+                if self.table.measure != "test":  # on test sets, the row stays, without scores
                     words.append(systems[-1])
         system = self.plan.system(rows[0].systems[0])
         data = self.plan.data_folder(system.corpus)
@@ -160,7 +160,7 @@ class PlannedTable:
         return self.plan.graph.add(step)
 
     def _measures(self, rows: Sequence[TableRow], scope: Scope) -> list[str]:
-        """Options of `tdo score` for test sets; those of the table come behind them."""
+        """Options of `tdo score` for test sets; the table's options follow them."""
         protocol = self.plan.setting.document.protocol
         return [
             *(("--protocol", protocol) if protocol else ()),
@@ -170,7 +170,7 @@ class PlannedTable:
         ]
 
     def _measured(self, row: TableRow, part: Part) -> tuple[str, Path]:
-        """The step after which a row's part can be scored, and the folder of what is scored."""
+        """The step after which a row's part can be scored, and the folder to score."""
         plan = self.plan
         if self.table.measure == "test":
             return self._translation(row, part)
@@ -208,7 +208,7 @@ class PlannedTable:
         protocol = ("--protocol", document.protocol) if document.protocol else ()
         usual = shlex.split(scope.text(plan.setting.said("translate") or ""))
         how = shlex.join((str(data), *words, *protocol, *usual, *further))
-        # several translate to one folder, which is made anew where they all translate otherwise
+        # several steps translate to one folder, which is remade if their common settings change
         folder = Step(f"{place}/output", "output", (), tuple(dict.fromkeys(needs)), (out,), of=how)
         command = (
             *("translate", str(data), *words, "--out", str(out), *protocol),

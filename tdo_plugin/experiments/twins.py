@@ -1,7 +1,7 @@
-"""Systems that come to the same: they are trained, and tested, once.
+"""Identical systems, which are trained and tested once.
 
-What several systems of a file share is called as the first of them in the file, whichever tables
-are asked for, so that it is found again by another call.
+A training or test that several systems of a file share is named after the first of them in the
+file, regardless of the requested tables, so that later runs find it again.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 
 
 class Twins:
-    """The first of equal systems.
+    """The first of identical systems.
 
     Args:
-        plan: of which the systems are.
+        plan: the plan that has the systems.
     """
 
     def __init__(self, plan: Plan) -> None:
@@ -30,15 +30,15 @@ class Twins:
         self._trainings: dict[str, Hashable] = {}
 
     def trained_as(self, name: str) -> str:
-        """The system whose training is this one's: of equal corpus, flags and start."""
+        """The first system with the same training: equal corpus, flags and start."""
         return self._trained.setdefault(self.training(name), name)
 
     def tested_as(self, name: str) -> str:
-        """The system whose checkpoint and translations are this one's."""
+        """The first system with the same tested checkpoint and translations."""
         return self._tested.setdefault(self.test(name), name)
 
     def training(self, name: str) -> Hashable:
-        """What a system's training comes to; equal ones are the same training."""
+        """A key of a system's training; equal keys mean the same training."""
         if name not in self._trainings:
             system = self._plan.system(name)
             lines = sorted(system.config(self.described).lines())
@@ -50,7 +50,7 @@ class Twins:
         return self._trainings[name]
 
     def test(self, name: str) -> Hashable:
-        """What a system's tested checkpoint, and how it translates, come to."""
+        """A key of a system's tested checkpoint and its translation options."""
         translate = self._plan.setting.said("translate") or ""
         chosen = self._plan.system(name).test
         return (self.training(name), self.text(name, chosen), self.text(name, translate))
@@ -61,7 +61,7 @@ class Twins:
         return scope.referring(self.described).text(template)
 
     def described(self, expression: str, scope: Scope) -> Any:
-        """A reference as it can be compared: of what is made the place, of others the name."""
+        """A reference as text for comparison: the path of made files, the name of others."""
         reference = referred(expression, scope)
         if reference is None:
             return None
@@ -74,7 +74,7 @@ class Twins:
 
     @cached_property
     def _firsts(self) -> tuple[dict[Hashable, str], dict[Hashable, str]]:
-        """By what they come to, the first systems of the file, as trained and as tested."""
+        """The first systems of the file, by keys of training and of test."""
         trained: dict[Hashable, str] = {}
         tested: dict[Hashable, str] = {}
         for name in systems_of(self._plan):

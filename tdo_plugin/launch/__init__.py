@@ -1,1 +1,1 @@
-"""From a config and a data folder to the stock fairseq command, on whatever machine."""
+"""The stock fairseq command of a config and a data folder, on any machine."""

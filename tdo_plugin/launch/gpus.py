@@ -1,6 +1,6 @@
-"""How many GPUs torch can use, without the seconds that importing it takes.
+"""The number of GPUs that torch can use, without the slow import of torch.
 
-``python -m tdo_plugin.launch.gpus`` prints it, for scripts.
+``python -m tdo_plugin.launch.gpus`` prints the number, for scripts.
 """
 
 from __future__ import annotations
@@ -9,8 +9,8 @@ import ctypes
 from importlib.util import find_spec
 from pathlib import Path
 
-# For each kind of GPU: what torch has in its folder if built for it, the library of the driver, and
-# the driver's functions that start it and count. They respect CUDA_VISIBLE_DEVICES and its like.
+# For each kind of GPU: a library of torch if built for it, the driver's library, and the driver's
+# functions to initialise it and count GPUs. They respect CUDA_VISIBLE_DEVICES and the like.
 KINDS = (
     ("libtorch_cuda.so", "libcuda.so.1", "cuInit", "cuDeviceGetCount"),
     ("libtorch_hip.so", "libamdhip64.so", "hipInit", "hipGetDeviceCount"),
@@ -18,7 +18,7 @@ KINDS = (
 
 
 def count_gpus() -> int:
-    """GPUs of this machine, as ``torch.cuda.device_count()`` counts them."""
+    """The number of GPUs on this machine, as ``torch.cuda.device_count()`` counts them."""
     spec = find_spec("torch")
     if spec is None or spec.origin is None:
         return 0
@@ -26,7 +26,7 @@ def count_gpus() -> int:
     for built, name, start, count in KINDS:
         if not (libraries / built).exists():
             continue
-        bundled = libraries / name  # torch for AMD brings its own
+        bundled = libraries / name  # torch for AMD bundles its driver library
         try:
             driver = ctypes.CDLL(str(bundled) if bundled.exists() else name)
         except OSError:  # no driver is installed

@@ -1,4 +1,4 @@
-"""The parser of `tdo` and its sub-commands: what numbers may be, and how it complains."""
+"""The argument parser of `tdo` and its sub-commands: number ranges and one-line errors."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from typing import Any, NoReturn
 from tdo_compat.errors import OneLineParser
 from tdo_plugin.errors import UserError
 
-LARGEST = 10**9  # whole number of an option: the product of any two fits into 64 bits
-SEEDS = 2**63  # of torch's generators
+LARGEST = 10**9  # largest whole number of an option: the product of any two fits into 64 bits
+SEEDS = 2**63  # number of seeds of torch's generators
 _WHOLE = re.compile(r"[+-]?[0-9]{1,20}")
 
 
@@ -25,12 +25,12 @@ def _number(text: str, lowest: int, highest: int) -> int:
 
 
 def whole(text: str) -> int:
-    """A whole number that an option takes, where the option itself does not say less."""
+    """Parse a whole number in the range for all options, which an option may narrow."""
     return _number(text, -LARGEST, LARGEST)
 
 
 def real(text: str) -> float:
-    """A number; what is infinite or none at all is left to the option to refuse."""
+    """Parse a number; each option rejects infinity and NaN itself."""
     try:
         return float(text)
     except ValueError:
@@ -38,21 +38,21 @@ def real(text: str) -> float:
 
 
 def seed(text: str) -> int:
-    """A seed that torch's generators take."""
+    """Parse a seed for torch's generators."""
     return _number(text, 0, SEEDS - 1)
 
 
 class Layout(argparse.HelpFormatter):
-    """Fills a paragraph as argparse does, and leaves text of several lines as it is."""
+    """Wraps a paragraph as argparse does, and keeps text with several lines unchanged."""
 
     def _fill_text(self, text: str, width: int, indent: str) -> str:
         return text if "\n" in text else super()._fill_text(text, width, indent)
 
 
 class Parser(OneLineParser):
-    """Reads `type=int` and `type=float` of all options by one rule; its complaints are bounded.
+    """Parses `type=int` and `type=float` of all options with `whole` and `real`.
 
-    Also of options that fairseq or a library declares.
+    This includes options that fairseq or another library declares.
     """
 
     def __init__(self, *args: Any, **options: Any) -> None:
@@ -64,7 +64,7 @@ class Parser(OneLineParser):
     def parse_known_args(  # type: ignore[override]
         self, args: Sequence[str] | None = None, namespace: Any = None
     ) -> tuple[Any, list[str]]:
-        """As argparse's; what is no option here goes to `rest` where `hands_on` says so."""
+        """As in argparse, but unknown options go to `rest` if `hands_on` is true."""
         namespace, unknown = super().parse_known_args(args, namespace)
         if self.hands_on is not None and self.hands_on(namespace):
             namespace.rest, unknown = [word for word in unknown if word != "--"], []
@@ -72,7 +72,7 @@ class Parser(OneLineParser):
 
 
 class RaisingParser(Parser):
-    """One that is no command's own, so that the command says what is wrong."""
+    """A parser inside a command that raises errors instead of exiting."""
 
     def error(self, message: str) -> NoReturn:
         """Raise UserError."""

@@ -1,4 +1,4 @@
-"""Where the programs are that commands name."""
+"""Full paths of the programs in commands."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ PROGRAMS = ("fairseq-train", "fairseq-generate", "torchrun")
 
 
 def program(words: Sequence[str]) -> list[str]:
-    """The command with every program of this Python's environment in its full path.
+    """The command with the full path of every program of this Python's environment.
 
-    `torchrun` must be given the path too, because it runs `fairseq-train` as a Python file.
+    `torchrun` also needs a full path, because it runs `fairseq-train` as a Python file.
 
     Raises:
-        UserError: a program is not installed beside this Python.
+        UserError: a program is not installed in this Python's environment.
     """
     folder = Path(sys.executable).parent
     result = list(words)
@@ -25,6 +25,6 @@ def program(words: Sequence[str]) -> list[str]:
         if word in PROGRAMS:
             path = folder / word
             if not path.is_file():
-                raise UserError(f"`{word}` must be installed in {folder}; it is not (tdo doctor)")
+                raise UserError(f"`{word}` must be installed in {folder}; it is not (tdo setup)")
             result[index] = str(path)
     return result

@@ -1,4 +1,4 @@
-"""Scripts for Slurm: of a training on several machines, and of other work that takes long."""
+"""Slurm scripts for training on one or several machines, and for other long jobs."""
 
 from __future__ import annotations
 
@@ -9,51 +9,51 @@ from pathlib import Path
 from tdo_plugin.launch.training import Machine
 from tdo_plugin.names import check_line
 
-# words of a command, which the script knows
+# words of a command that the script replaces
 RENDEZVOUS = '"$rendezvous"'
 START = '${start[@]+"${start[@]}"}'
 
-# So many seconds before the end of their time Slurm tells the workers. torchrun ends by force what
-# is not done 100 seconds later (tdo_compat/distributed.py).
+# Slurm signals the workers this many seconds before their time limit. torchrun kills workers that
+# have not ended 100 seconds later (tdo_compat/distributed.py).
 WARNING = 120
 
-# Machines end each other, with the exit code of the first. Slurm, which would end them by a signal,
-# comes after the seconds of SLURM_WAIT; the signal's exit code would ask for another turn.
+# Machines end each other, with the exit code of the first. Slurm would end them by a signal, whose
+# exit code would requeue the job, so SLURM_WAIT makes Slurm wait longer.
 STAYS = "--kill-on-bad-exit=0"
 SRUN = f"srun {STAYS}"
 PATIENCE = WARNING + 30
 WAIT = f"export SLURM_WAIT=${{SLURM_WAIT:-{PATIENCE}}}"
 
-PORTS = 20000  # the first port at which machines meet, and how many there are
+PORTS = 20000  # the first rendezvous port, and the number of ports
 GIVEN_CORES, TAKEN_CORES = "SLURM_CPUS_PER_TASK", "SRUN_CPUS_PER_TASK"  # by sbatch, by srun
 
 FIRST_HOST = f"""\
-# The machines meet at the first of them, at a port that other jobs do not take.
+# The machines rendezvous at the first of them, at a port that other jobs do not use.
 mapfile -t hosts < <(scontrol show hostnames "$SLURM_JOB_NODELIST")
 rendezvous=${{hosts[0]}}:$(({PORTS} + SLURM_JOB_ID % {PORTS}))
 """
 
 CORES = f"""\
-# srun takes its tasks' cores from a variable that sbatch does not set.
+# srun reads its tasks' cores from a variable that sbatch does not set.
 if [[ -n ${{{GIVEN_CORES}:-}} ]]; then export {TAKEN_CORES}=${GIVEN_CORES}; fi
 """
 
 BEGINS = """\
-# How the training begins; in its further turns it has checkpoints of its own.
+# Start flags, which are omitted once the training has a checkpoint of its own.
 start=({start})
 if [[ -e {folder}/checkpoint_last.pt ]]; then start=(); fi
 """
 
 AGAIN = """\
-# 143: a signal has ended the training, as its time is nearly over. Where this turn has written a
-# checkpoint, the job waits for another, in which the same command goes on from there; without one
-# it would never end. scancel tells this shell, too: that is an end.
+# 143: a signal has ended the training near its time limit. If this turn has written a checkpoint,
+# the job is requeued, and the same command resumes from there; without a checkpoint the job would
+# never end. scancel also signals this shell, and then the job is not requeued.
 if ((code == 143)) && [[ -z $cancelled ]]; then
   if [[ $(find {folder} -name 'checkpoint*.pt' -newermt "@$began") ]]; then
     scontrol requeue "$SLURM_JOB_ID"
     exit "$code"
   fi
-  echo "no checkpoint was written in this turn, so that there is no other" >&2
+  echo "not requeued, as no checkpoint was written in this turn" >&2
 fi
 """
 
@@ -73,18 +73,18 @@ def job_script(
     printed: Path | None = None,
     ended: Path | None = None,
 ) -> str:
-    """The script of one training, or of other work, on all machines of an allocation.
+    """The script of a training run, or of other work, on all machines of an allocation.
 
     Args:
-        name: of the job.
-        machine: where it runs.
-        folder: of the checkpoints; what all workers say goes there, too, of all turns of a job.
-        commands: what each machine runs, one after the other, each if the one before ended well;
-            the place of `RENDEZVOUS` is taken by HOST:PORT, that of `START` by `start`.
-        options: further ones of sbatch, such as `--time=24:00:00`; the later ones are stronger.
-        start: words for as long as there is no checkpoint to go on from.
-        printed: file for what the commands print, if that is not for the log.
-        ended: file for the exit code, written when there is no other turn.
+        name: the job's name.
+        machine: GPUs and number of machines.
+        folder: the checkpoint folder, which also gets the log of all workers and turns.
+        commands: the commands that each machine runs in order, up to the first that fails;
+            `RENDEZVOUS` is replaced by HOST:PORT, and `START` by `start`.
+        options: further options of sbatch, such as `--time=24:00:00`; later ones override earlier.
+        start: start flags, used until there is a checkpoint to resume from.
+        printed: file for the standard output of the commands (default: the log).
+        ended: file for the exit code, written unless the job is requeued.
 
     Raises:
         UserError: a value with a control character, which could end its line.
@@ -104,7 +104,7 @@ def job_script(
         words = " ".join(map(quoted, start))
         body.append(BEGINS.rstrip().format(start=words, folder=place))
     body += [CORES.rstrip(), WAIT]
-    if printed is not None:  # an earlier turn may have printed some of it
+    if printed is not None:  # remove output of an earlier turn
         body.append(f": >{quoted(str(printed))}")
     body.append(" &&\n".join(_run(command, printed) for command in commands) + " || code=$?")
     body.append(AGAIN.rstrip().format(folder=place))
@@ -122,17 +122,17 @@ def _run(command: Sequence[str], printed: Path | None) -> str:
 
 
 def quoted(word: str) -> str:
-    """A word of a script's command.
+    """A word quoted for a script's command.
 
     Raises:
-        UserError: it has a control character.
+        UserError: the word has a control character.
     """
     check_line(word.partition("=")[0] if word.startswith("--") else "a word of the command", word)
     return shlex.quote(word)
 
 
 def _lines(words: Sequence[str]) -> list[str]:
-    """A command's words, each option with its values on a line of its own."""
+    """A command's words as lines, one for each option with its values."""
     lines: list[list[str]] = [[]]
     for word in words:
         if word.startswith("--"):

@@ -1,4 +1,4 @@
-"""The `fairseq-train` command of a config, for one GPU, many, several machines, or the CPU."""
+"""The `fairseq-train` command of a config, for one or several GPUs or machines, or the CPU."""
 
 from __future__ import annotations
 
@@ -17,10 +17,13 @@ STOCK_TASK = "translation_multi_simple_epoch"
 
 @dataclass(frozen=True)
 class Machine:
-    """Where to train: a process for each of `gpus` on each of `nodes` machines.
+    """The machines to train on.
 
-    No GPU is the CPU, with `processes` on each machine. `rendezvous` is HOST:PORT of the first of
-    several machines.
+    Attributes:
+        gpus: GPUs per machine, with one process each; 0 for the CPU.
+        nodes: number of machines.
+        rendezvous: HOST:PORT of the first of several machines.
+        processes: processes per machine on the CPU.
     """
 
     gpus: int = 0
@@ -30,16 +33,16 @@ class Machine:
 
     @property
     def each(self) -> int:
-        """Processes on each machine."""
+        """Processes per machine."""
         return self.gpus or self.processes
 
     @property
     def workers(self) -> int:
-        """Processes that train together."""
+        """Processes in total."""
         return self.each * self.nodes
 
     def check(self) -> None:
-        """Raise UserError where the parts contradict each other."""
+        """Raise UserError for invalid or contradictory values."""
         if self.gpus < 0:
             raise UserError(f"`--gpus` must be at least 0; it is {self.gpus}")
         if self.nodes < 1:
@@ -48,8 +51,8 @@ class Machine:
             raise UserError(f"`--workers` must be at least 1; it is {self.processes}")
         if self.gpus and self.processes > 1:
             raise UserError(
-                f"`--workers` must be left out with GPUs, which have one each; it is "
-                f"{self.processes} (--cpu leaves GPUs alone)"
+                f"`--workers` must be left out with GPUs, which have one process each; it is "
+                f"{self.processes} (--cpu disables GPUs)"
             )
         if self.nodes > 1 and not self.rendezvous:
             raise UserError(
@@ -60,11 +63,11 @@ class Machine:
 def batching(
     config: Config, machine: Machine, extra: Sequence[str]
 ) -> tuple[dict[str, list[str]], str]:
-    """Flags with which an update sees the config's total, and a sentence about it.
+    """Flags with which an update has the config's total of tokens, and a note about it.
 
     The total is `gpus` x `--max-tokens` x `--update-freq` of the config. An `--update-freq` in
-    `extra` is taken as it is. Where workers and batches do not divide the total, batches are
-    halved until they do, as long as the longest sentence fits into one.
+    `extra` is used as it is. If workers and batches do not divide the total, batches are halved
+    until they do, as long as the longest sentence fits into a batch.
 
     Raises:
         UserError: the total does not divide evenly.
@@ -85,8 +88,8 @@ def batching(
         fitting = math.gcd(total // here, 1 << 10) if total % here == 0 else 1
         raise UserError(
             f"`{'--gpus' if machine.gpus else '--workers'}` x `--nodes` must divide the config's "
-            f"{total} tokens an update into batches of {here}; it is {machine.workers} "
-            f"(take {fitting}, or give --update-freq)"
+            f"{total} tokens per update into batches of {here}; it is {machine.workers} "
+            f"(use {fitting}, or give --update-freq)"
         )
     else:
         freq, note = total // share, "the config's total"
@@ -95,12 +98,12 @@ def batching(
         where = "the CPU" if machine.workers == 1 else f"{machine.workers} CPU processes"
     flags["--update-freq"] = [str(freq)]
     return flags, (
-        f"{where} x {here} tokens x update-freq {freq} = {share * freq} tokens an update ({note})"
+        f"{where} x {here} tokens x update-freq {freq} = {share * freq} tokens per update ({note})"
     )
 
 
 def _longest(config: Config, extra: Sequence[str]) -> int:
-    """Tokens of the longest sentence that is trained on."""
+    """The maximum length in tokens of a training sentence."""
     sides = ("--max-source-positions", "--max-target-positions")
     return max(
         positive(side, last_value(extra, side) or str(config.integer(side, 1024))) for side in sides
@@ -108,7 +111,7 @@ def _longest(config: Config, extra: Sequence[str]) -> int:
 
 
 def _smaller(batch: int, workers: int, total: int, longest: int) -> int:
-    """The batch, halved until all workers get as many; as it is where that cannot be."""
+    """The batch size, halved until workers divide the total; unchanged if that is impossible."""
     halved = batch
     while total % (workers * halved):
         if halved % 2 or halved // 2 < longest:
@@ -118,21 +121,22 @@ def _smaller(batch: int, workers: int, total: int, longest: int) -> int:
 
 
 def trained_directions(config: Config, data: DataFolder) -> tuple[str, ...]:
-    """The data folder's training directions that the config asks for.
+    """The data folder's training directions that match the config's `directions`.
 
     Raises:
-        UserError: there are none.
+        UserError: no direction matches.
     """
     directions = matching(config.directions, data.directions)
     if not directions:
         raise UserError(
-            f"`directions` must fit some of {', '.join(data.directions)}; it is {config.directions}"
+            f"`directions` must match some of {', '.join(data.directions)}; it is "
+            f"{config.directions}"
         )
     return directions
 
 
 def last_value(words: Sequence[str], flag: str) -> str | None:
-    """The value that a flag has at the end of a command; both `--flag V` and `--flag=V`."""
+    """The last value of a flag in a command, as `--flag V` or `--flag=V`."""
     value = None
     for index, word in enumerate(words):
         if word == flag and index + 1 < len(words):
@@ -150,23 +154,22 @@ def train_words(
     precision: str,
     extra: Sequence[str] = (),
 ) -> tuple[list[str], str]:
-    """The command that one machine runs, and a sentence about the batch.
+    """The command that one machine runs, and a note about the batch size.
 
-    Several processes start through `torchrun`; with one, `--distributed-world-size` keeps fairseq
-    from taking all GPUs that it sees. On the CPU processes talk through gloo, which fairseq's
-    default wrapper of a model does not take.
+    Several processes are started by `torchrun`; for a single process, `--distributed-world-size`
+    keeps fairseq from using all visible GPUs. CPU processes communicate by gloo, which fairseq's
+    default model wrapper does not support.
 
     Raises:
-        UserError: a machine that contradicts itself; an update that does not divide evenly; no
-            direction to train; a trained pair without a validation set for a task that cannot do
-            without.
+        UserError: contradictory machine options; an update that does not divide evenly; no
+            direction to train; a trained pair without a validation set that its task requires.
     """
     machine.check()
     options = [*config.words(), *extra]
     if last_value(options, "--task") is None:
-        raise UserError("`--task` must stand in the config, or behind it; it does not")
+        raise UserError("`--task` must be in the config or on the command line; it is missing")
     if last_value(options, "--arch") is None and last_value(options, "-a") is None:
-        raise UserError("`--arch` must stand in the config, or behind it; it does not")
+        raise UserError("`--arch` must be in the config or on the command line; it is missing")
     _check_validation(config, data, extra)
     flags, note = batching(config, machine, extra)
     launcher = ["fairseq-train"]
@@ -185,13 +188,13 @@ def train_words(
         words += ["--distributed-world-size", "1"]
     elif not machine.gpus:
         words += ["--distributed-backend", "gloo", "--ddp-backend", "legacy_ddp"]
-    if precision == "bf16" or (machine.gpus and precision == "fp16"):  # fp16 is a GPU's
+    if precision == "bf16" or (machine.gpus and precision == "fp16"):  # fp16 is only for GPUs
         words.append(f"--{precision}")
     return [*words, *extra], note
 
 
 def _check_validation(config: Config, data: DataFolder, extra: Sequence[str]) -> None:
-    """fairseq's own task ends in a KeyError where a trained pair has no validation set."""
+    """Raise UserError for a trained pair without validation set, a KeyError in fairseq's task."""
     words = [*config.words(), *extra]
     trained = last_value(words, "--lang-pairs") or ",".join(trained_directions(config, data))
     lacking = [direction for direction in trained.split(",") if direction not in data.validated]
@@ -201,8 +204,8 @@ def _check_validation(config: Config, data: DataFolder, extra: Sequence[str]) ->
         and not last_value(words, "--valid-subset")
     ):
         raise UserError(
-            f"`DATA` must have a validation set of each trained pair for the task {STOCK_TASK}; "
-            f"{lacking[0]} has none (the task tdo_translation goes without)"
+            f"`DATA` must have a validation set for each trained pair with the task {STOCK_TASK}; "
+            f"{lacking[0]} has none (the task tdo_translation does not require them)"
         )
 
 

@@ -1,4 +1,4 @@
-"""Config files: one `fairseq-train` flag of one system a line (docs/reproduce/experiments.md)."""
+"""Config files: a system's `fairseq-train` flags, one per line (docs/reproduce/experiments.md)."""
 
 from __future__ import annotations
 
@@ -12,14 +12,18 @@ from tdo_plugin.errors import UserError
 from tdo_plugin.names import on_one_line
 
 PRECISIONS = ("fp32", "fp16", "bf16")
-IMPORTING = "--user-dir"  # imports a folder of code, so only the command line may have it
+IMPORTING = "--user-dir"  # imports code, so only allowed on the command line
 
 
 @dataclass
 class Config:
-    """A resolved config: every flag with its values, and what it says about machine and data.
+    """A resolved config.
 
-    `directions` are patterns of those that are trained, of all that the data folder has.
+    Attributes:
+        flags: fairseq-train flags with their values.
+        gpus: number of GPUs for which `--max-tokens` and `--update-freq` are given.
+        precision: number format on GPUs.
+        directions: patterns of the data folder's directions to train.
     """
 
     flags: dict[str, list[str]] = field(default_factory=dict)
@@ -28,25 +32,25 @@ class Config:
     directions: str = "*"
 
     def words(self) -> list[str]:
-        """The flags as they stand in a command."""
+        """The flags as words of a command."""
         return [word for flag, values in self.flags.items() for word in (flag, *values)]
 
     def lines(self) -> list[str]:
-        """The lines of a config file that reads as this."""
+        """The lines of a config file with this config."""
         about = {"gpus": str(self.gpus), "precision": self.precision, "directions": self.directions}
         settings = [shlex.join(pair) for pair in about.items()]
         return settings + [shlex.join([flag, *values]) for flag, values in self.flags.items()]
 
     def integer(self, flag: str, default: int) -> int:
-        """The value of a flag that must be a whole number above zero."""
+        """The value of a flag that must be a positive whole number."""
         return positive(flag, (self.flags.get(flag) or [str(default)])[0])
 
 
 def positive(option: str, text: str) -> int:
-    """Read a whole number above zero.
+    """Parse a positive whole number.
 
     Raises:
-        UserError: it is not one.
+        UserError: the text is not a positive whole number.
     """
     if not text.isascii() or not text.isdigit() or int(text) < 1:
         raise UserError(f"`{option}` must be a whole number above 0; it is {text}")
@@ -54,10 +58,10 @@ def positive(option: str, text: str) -> int:
 
 
 def read_config(path: Path) -> Config:
-    """Read a config with all that it includes.
+    """Read a config with all included files.
 
     Raises:
-        UserError: no such file, a circle of includes, or a line that is not understood.
+        UserError: a missing file, a cycle of includes, or an invalid line.
     """
     config = Config()
     _read(path, config, ())
@@ -65,16 +69,16 @@ def read_config(path: Path) -> Config:
 
 
 def with_lines(config: Config, lines: Iterable[str], place: Path, where: str) -> Config:
-    """The config with further lines behind its own, as they may stand in a file.
+    """A copy of the config with further lines, as in a config file.
 
     Args:
-        config: stays as it is.
-        lines: of the form that files have.
-        place: the file that they are from; what they include is looked for beside it.
-        where: they stand, for messages.
+        config: the config, which is not modified.
+        lines: lines in the format of config files.
+        place: the file of the lines; included files are relative to its folder.
+        where: the place of the lines, for messages.
 
     Raises:
-        UserError: as `read_config`.
+        UserError: see `read_config`.
     """
     longer = replace(config, flags=dict(config.flags))
     for line in lines:
@@ -86,7 +90,7 @@ def _read(path: Path, config: Config, above: tuple[Path, ...]) -> None:
     place = path.resolve()
     if place in above:
         circle = " → ".join(p.name for p in (*above[above.index(place) :], place))
-        raise UserError(f"`include` must not lead back to the same file; {circle} does")
+        raise UserError(f"`include` must not form a cycle; {circle} does")
     if not path.is_file():
         option = f"`include` in {above[-1].name}" if above else "`CONFIG`"
         raise UserError(f"{option} must be an existing file; {path} is not one")
@@ -95,10 +99,10 @@ def _read(path: Path, config: Config, above: tuple[Path, ...]) -> None:
 
 
 def _text(path: Path) -> str:
-    """What a config file says, which is UTF-8."""
+    """The text of a config file, which must be UTF-8."""
     content = path.read_bytes()
     try:
-        return content.decode().removeprefix("\ufeff")  # which editors on Windows write
+        return content.decode().removeprefix("\ufeff")  # written by editors on Windows
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
         raise UserError(
@@ -108,20 +112,20 @@ def _text(path: Path) -> str:
 
 
 def _take(line: str, where: str, config: Config, path: Path, above: tuple[Path, ...]) -> None:
-    """Let a config be as a line of the file `path` says."""
+    """Apply a line of the file `path` to a config."""
     line = line.removesuffix("\r")
     if not on_one_line(line.replace("\t", " ")):
         raise UserError(f"{where} must be without control characters; it is {shown(line)}")
     try:
         words = shlex.split(line, comments=True)
     except ValueError as error:
-        raise UserError(f"{where} must be readable; {error}") from None
+        raise UserError(f"{where} must be well-formed; {error}") from None
     if not words:
         return
     if any(word.partition("=")[0] == IMPORTING for word in words):
         raise UserError(
-            f"{where} must be without `{IMPORTING}`, which runs the code of a folder; give it on "
-            f"the command line, behind the data folder; it is {shown(line.strip())}"
+            f"{where} must be without `{IMPORTING}`, which imports code (give it on the command "
+            f"line, after the data folder); it is {shown(line.strip())}"
         )
     key, values = words[0], words[1:]
     if key.startswith("--"):

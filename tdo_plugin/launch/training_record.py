@@ -1,4 +1,4 @@
-"""What `tdo train` began in a folder, as `tdo resume` goes on with it."""
+"""The record that `tdo train` writes to its checkpoint folder, for `tdo resume`."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from tdo_plugin.runtime.files import write_text
 from tdo_plugin.typed import read_json, typed
 
 RECORD = "train.json"
-# what a training may begin with, and not go on with
+# options of a training run that prevent resuming it
 ONCE = {
-    IMPORTING: "which runs the code of a folder",
-    "--restore-file": "from which fairseq would begin once more",
+    IMPORTING: "which imports code",
+    "--restore-file": "from which fairseq would start again",
 }
 
 
 @dataclass(frozen=True)
 class TrainingRecord:
-    """A training.
+    """The inputs of a training run.
 
     Attributes:
-        config: the lines of its config, with all that they include.
+        config: the lines of its config, with included lines.
         data: the data folder.
-        machine: where it runs.
-        precision: the number format there.
+        machine: the machines it runs on.
+        precision: the number format.
         extra: further flags of fairseq-train.
     """
 
@@ -40,27 +40,27 @@ class TrainingRecord:
     extra: tuple[str, ...]
 
     def words(self, save_dir: Path) -> tuple[list[str], str]:
-        """The command of one machine, and a sentence about the batch; see `train_words`."""
+        """The command of one machine, and a note about the batch size; see `train_words`."""
         config = with_lines(Config(), self.config, save_dir / RECORD, f"`{RECORD}`")
         data = read_data_folder(Path(self.data))
         return train_words(config, data, save_dir, self.machine, self.precision, self.extra)
 
     def write(self, save_dir: Path) -> None:
-        """Write it into the folder of the checkpoints."""
+        """Write the record to the checkpoint folder."""
         save_dir.mkdir(parents=True, exist_ok=True)
         write_text(save_dir / RECORD, [json.dumps(asdict(self), indent=1, ensure_ascii=False)])
 
 
 def read_record(save_dir: Path) -> TrainingRecord:
-    """The training that was begun in a folder.
+    """Read the record of the training in a folder.
 
     Raises:
-        UserError: none was, or one that needs more than its record.
+        UserError: the folder has no record, or the training cannot be resumed from its record.
     """
     path = save_dir / RECORD
     if not path.is_file():
         raise UserError(
-            f"`SAVE_DIR` must be a folder that tdo train has trained in; {save_dir} has no {RECORD}"
+            f"`SAVE_DIR` must be a checkpoint folder of tdo train; {save_dir} has no {RECORD}"
         )
     try:
         record: TrainingRecord = typed(read_json(path), TrainingRecord, "it")
@@ -72,7 +72,7 @@ def read_record(save_dir: Path) -> TrainingRecord:
     for option, reason in ONCE.items():
         if option in options:
             raise UserError(
-                f"`SAVE_DIR` must be of a training without {option}, {reason}; {save_dir} is of "
-                "one with it: give its tdo train line again, as it should go on"
+                f"`SAVE_DIR` must be from a training run without {option}, {reason}; {save_dir} is "
+                "not (run its tdo train command again, with the options to continue with)"
             )
     return record

@@ -1,1 +1,1 @@
-"""What is measured on text: scores of hypotheses, and the language that they are in."""
+"""Metrics on text: scores of hypotheses, and identification of their language."""

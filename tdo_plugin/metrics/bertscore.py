@@ -26,8 +26,8 @@ from tdo_plugin.metrics.weights import (
 )
 
 ENGLISH, OTHERS = "xlm-roberta-large", "bert-base-multilingual-cased"
-LAYERS = {ENGLISH: 17, OTHERS: 9}  # bert-score's own choices
-LONGEST = 512  # tokens, where a tokenizer does not say
+LAYERS = {ENGLISH: 17, OTHERS: 9}  # defaults of bert-score
+LONGEST = 512  # maximum tokens for tokenizers without a limit
 MODEL_OPTION, LAYER_OPTION = "--bertscore-model", "--bertscore-layer"
 NEEDS = (("config.json",), SLOW_TOKENIZER, WEIGHTS)
 
@@ -35,8 +35,8 @@ NEEDS = (("config.json",), SLOW_TOKENIZER, WEIGHTS)
 class BertScore:
     """F1 of BERTScore x 100, without idf weights and without rescaling.
 
-    Unlike the hash of bert-score, the signature names the model's revision (or a hash of a local
-    model's files) and the version that is really installed.
+    Unlike bert-score's hash, the signature has the model's revision (or a hash of a local model's
+    files) and the version that is actually installed.
     """
 
     key = "bertscore"
@@ -49,15 +49,15 @@ class BertScore:
         cache: Cache | None = None,
         batch_size: int = 64,
     ) -> None:
-        """Choose what to score with.
+        """Choose the model.
 
         Args:
-            model: for all languages, a name on the Hugging Face Hub or a folder; without one
-                xlm-roberta-large scores English and bert-base-multilingual-cased the rest.
-            layer: whose states are compared; without one bert-score's choice for the model.
-            download: fetch models that are not on this machine. Else there is no request at all.
-            cache: where scores are kept.
-            batch_size: sentences, and pairs of them, at a time.
+            model: model for all languages, a name on the Hugging Face Hub or a folder; by default
+                xlm-roberta-large for English and bert-base-multilingual-cased for the rest.
+            layer: the layer whose states are compared; by default bert-score's for the model.
+            download: download missing models. Without it, there are no network requests.
+            cache: cache for scores.
+            batch_size: sentences, and sentence pairs, per batch.
 
         Raises:
             Unavailable: bert-score is not installed.
@@ -73,24 +73,24 @@ class BertScore:
             raise UserError(f"`{LAYER_OPTION}` must be given with a folder as `{MODEL_OPTION}`")
 
     def signature(self, target: str) -> str:
-        """Everything that a score for this target language depends on.
+        """A description of everything that affects scores for this target language.
 
         Raises:
-            Unavailable: its model is not on this machine.
+            Unavailable: the model is not installed.
         """
         return f"{self._encoder(target).signature}|idf:no|rescale:no|{self._versions}"
 
     def score(self, segments: list[Segments]) -> list[np.ndarray]:
-        """Score every sentence; each model is loaded once at most.
+        """Score every sentence, loading each model at most once.
 
-        An empty hypothesis, or one for an empty reference, scores 0.
+        An empty hypothesis, or a hypothesis for an empty reference, scores 0.
 
         Returns:
-            For each of `segments`, (sentences,), about 0 to 100.
+            Scores (sentences,) for each of `segments`, about 0 to 100.
 
         Raises:
-            Unavailable: a model is not on this machine; nothing was computed then.
-            UserError: the model or the layer is not what bert-score can use.
+            Unavailable: a model is not installed; raised before any computation.
+            UserError: bert-score does not support the model or the layer.
         """
         signatures = [self.signature(test_set.target) for test_set in segments]
         result = [np.zeros(len(test_set.hypotheses)) for test_set in segments]
@@ -102,7 +102,7 @@ class BertScore:
                 test_set = segments[number]
                 pairs = zip(test_set.hypotheses, test_set.references, strict=True)
                 for line, (hypothesis, reference) in enumerate(pairs):
-                    # bert-score fails on empty sentences or warns about them, by version
+                    # depending on its version, bert-score fails on empty sentences or warns
                     if hypothesis.strip() and reference.strip():
                         places.append((number, line))
                         triples.append((None, hypothesis, reference))
@@ -122,7 +122,7 @@ class BertScore:
 
 
 class _Encoder:
-    """One model of bert-score's, loaded when the first sentence needs it."""
+    """One model of bert-score, loaded when first needed."""
 
     def __init__(self, name: str, folder: Path, layer: int | None, batch_size: int) -> None:
         self._name, self._folder, self._batch_size = name, folder, batch_size
@@ -132,7 +132,7 @@ class _Encoder:
     def signature(self) -> str:
         files = [path for pattern in (*SMALL, *WEIGHTS) for path in self._folder.glob(pattern)]
         fingerprint = identity(self._folder, sorted(files))
-        # of a folder the last part, so that it may be moved
+        # only the last part of a folder's path, so that it may be moved
         name = Path(self._name).name if fingerprint.startswith("sha256") else self._name
         return f"model:{name}|{fingerprint}|layer:{self._layer}"
 
@@ -152,9 +152,9 @@ class _Encoder:
             scorer = BERTScorer(str(self._folder), self._layer, self._batch_size)
         except ImportError as error:
             raise Unavailable(
-                f"bert-score cannot be imported: {error}; scripts/setup.sh --eval fixes it"
+                f"bert-score cannot be imported: {error}; `tdo setup --eval` fixes it"
             ) from None
-        except AssertionError as error:  # its check of the layer
+        except AssertionError as error:  # bert-score's check of the layer
             raise UserError(
                 f"`{LAYER_OPTION}` must be one of the model's layers; it is {self._layer} ({error})"
             ) from None
@@ -163,7 +163,7 @@ class _Encoder:
         return scorer
 
     def unload(self) -> None:
-        """Give the model's memory back."""
+        """Release the model's memory."""
         self.__dict__.pop("_scorer", None)
 
 
@@ -174,17 +174,17 @@ def _default_layer(name: str) -> int:
         from bert_score.utils import model2layers
     if name not in model2layers:
         raise UserError(
-            f"`{LAYER_OPTION}` must be given with a model for which bert-score has no layer of its "
-            f"own; {name} is one"
+            f"`{LAYER_OPTION}` must be given with a model for which bert-score has no default "
+            f"layer; {name} has none"
         )
     return int(model2layers[name])
 
 
 def _refuse_misread_path(folder: Path) -> None:
-    """bert-score loads what has `t5` anywhere in its path as a T5 model, without a complaint."""
+    """Raise UserError for a path with `t5`, as bert-score would silently load a T5 model."""
     kind = json.loads((folder / "config.json").read_text(encoding="utf-8")).get("model_type", "")
     if "t5" in str(folder) and "t5" not in kind:
         raise UserError(
-            f"`{MODEL_OPTION}` must be in a folder without t5 in its path, which bert-score takes "
-            f"for a T5 model; it is in {folder}"
+            f"`{MODEL_OPTION}` must be in a folder without t5 in its path, which bert-score treats "
+            f"as a T5 model; it is in {folder}"
         )

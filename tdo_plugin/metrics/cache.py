@@ -1,4 +1,4 @@
-"""Segment scores of slow metrics, kept between runs so that each segment is computed once."""
+"""A persistent cache of segment scores for slow metrics, so that each is computed once."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from tdo_compat.errors import tell
 T = TypeVar("T")
 Triple = tuple[str | None, str, str]  # source, hypothesis, reference
 
-CHUNK = 1_000  # segments between two writes: what an interrupt loses at most
-LOOK_UP = 500  # keys in one query; SQLite takes 999 everywhere
+CHUNK = 1_000  # segments between two writes: the most that an interrupt loses
+LOOK_UP = 500  # keys per query; SQLite always supports 999
 WAIT = 60.0  # seconds for another process to finish writing
 TABLE = (
     "CREATE TABLE IF NOT EXISTS scores (key BLOB PRIMARY KEY, score REAL NOT NULL) WITHOUT ROWID"
@@ -34,11 +34,11 @@ def default_cache_path() -> Path:
 
 
 def segment_key(signature: str, source: str | None, hypothesis: str, reference: str) -> bytes:
-    """The SHA-256 of a metric's signature and a segment; a source of None is not the empty one."""
+    """The SHA-256 of a metric's signature and a segment; None and empty sources differ."""
     digest = hashlib.sha256()
     for field in (signature, source, hypothesis, reference):
         data = b"" if field is None else field.encode("utf-8", "surrogatepass")
-        # each field behind its length, so that no text can look like the border of two
+        # each field follows its length, so that no text can imitate a field boundary
         digest.update(b"none:" if field is None else b"%d:" % len(data))
         digest.update(data)
     return digest.digest()
@@ -47,16 +47,16 @@ def segment_key(signature: str, source: str | None, hypothesis: str, reference: 
 class Cache:
     """Scores by `segment_key`, in an SQLite file that several processes may use at once.
 
-    A file that cannot be read or written is one warning on stderr; nothing is kept from then on.
+    If the file cannot be read or written, one warning is printed and the cache is disabled.
     """
 
     def __init__(self, path: Path | None = None) -> None:
-        """Use the file `path`, which need not exist yet; without one `default_cache_path()`."""
+        """Use the file `path`, which need not exist yet (default: `default_cache_path()`)."""
         self.path = path or default_cache_path()
         self._usable = True
 
     def get(self, keys: Collection[bytes]) -> dict[bytes, float]:
-        """The scores of those keys that are there."""
+        """The cached scores among the keys."""
 
         def look_up(connection: sqlite3.Connection) -> dict[bytes, float]:
             stored: dict[bytes, float] = {}
@@ -70,26 +70,26 @@ class Cache:
         return self._work(look_up) or {}
 
     def put(self, scores: Mapping[bytes, float]) -> None:
-        """Keep scores; all of them or, when interrupted, none."""
-        # SQLite has no NaN, and such a score should be computed again
+        """Store scores, all or (if interrupted) none."""
+        # SQLite has no NaN, and NaN scores should be computed again
         rows = [(key, float(score)) for key, score in scores.items() if not math.isnan(score)]
         insert = "INSERT OR REPLACE INTO scores VALUES (?, ?)"
         self._work(lambda connection: connection.executemany(insert, rows))
 
     def _work(self, work: Callable[[sqlite3.Connection], T]) -> T | None:
-        """What the work returns; None once the file turned out unusable."""
+        """The result of `work`; None once the file has proved unusable."""
         if not self._usable:
             return None
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            # with SQLite's ordinary journal: its write-ahead log fails on network file systems,
+            # SQLite's ordinary journal, as its write-ahead log fails on network file systems,
             # where home folders often are
             with closing(sqlite3.connect(self.path, timeout=WAIT)) as connection, connection:
                 connection.execute(TABLE)
                 return work(connection)
         except (sqlite3.Error, OSError) as error:
             self._usable = False
-            tell(f"warning: scores are not kept in {self.path}: {error}")
+            tell(f"warning: scores are not cached in {self.path}: {error}")
             return None
 
 
@@ -100,18 +100,18 @@ def score_through(
     compute: Callable[[list[Triple]], Sequence[float]],
     name: str,
 ) -> np.ndarray:
-    """Score segments, computing only what the cache lacks, and of equal ones the first only.
+    """Score segments, computing each distinct segment that is not cached once.
 
     Args:
-        cache: where to look and to store; None computes all.
-        signature: the metric's, with everything in it that changes a score.
+        cache: the cache; None computes all segments.
+        signature: the metric's signature, with everything that affects a score.
         triples: the segments.
-        compute: scores for some of them. It gets them by reference, so that equal references, which
-            multi-parallel test sets are full of, are together.
-        name: the metric's, for the progress bar on a terminal.
+        compute: computes scores of some segments, sorted by reference, so that the many equal
+            references in multi-parallel test sets are adjacent.
+        name: the metric's name, for the progress bar on a terminal.
 
     Returns:
-        (segments,) in their order.
+        Scores (segments,), in order.
     """
     from tqdm import tqdm
 

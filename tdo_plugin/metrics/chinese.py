@@ -1,4 +1,4 @@
-"""Words of Chinese text by jieba, and text of words again."""
+"""Segmentation of Chinese text into words by jieba, and its inverse."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from typing import Any
 
 from tdo_plugin.errors import UserError
 
-# ideographs, kana and signs of full width, and of the signs that Latin text has too those that
-# Chinese writes without spaces: middle dot, long dash, curly quotes, three dots
+# ideographs, kana and full-width signs, and signs that Latin text also has but that Chinese writes
+# without spaces: middle dot, em dash, curly quotes, ellipsis
 _CHINESE = (
     "\u2e80-\u303f\u3040-\u30ff\u3100-\u312f\u31a0-\u31bf\u31c0-\u9fff\uf900-\ufaff\ufe30-\ufe4f"
     "\uff00-\uffef\U00020000-\U0003ffff\u00b7\u2014\u2018\u2019\u201c\u201d\u2026"
@@ -20,7 +20,7 @@ _SPACE_BESIDE = re.compile(rf"(?<=[{_CHINESE}]) | (?=[{_CHINESE}])")
 
 
 def words(lines: Iterable[str]) -> list[str]:
-    """`python -m jieba -d ' '`: words with one space between them; other spaces are forgotten.
+    """`python -m jieba -d ' '`: words separated by one space; other spaces are lost.
 
     Raises:
         UserError: jieba is not installed.
@@ -30,16 +30,16 @@ def words(lines: Iterable[str]) -> list[str]:
 
 
 def joined(lines: Iterable[str]) -> list[str]:
-    """Lines without the spaces that stand beside a Chinese sign.
+    """Lines without the spaces next to Chinese characters.
 
-    Those between Latin words stay. Whether Latin text stood apart from Chinese is not known any
-    more once it was cut into words; most often it does not.
+    Spaces between Latin words are kept. Spaces between Latin and Chinese text cannot be recovered
+    after segmentation; usually there are none.
     """
     return [_SPACE_BESIDE.sub("", line) for line in lines]
 
 
 def signature() -> str:
-    """Names the words: jieba with its version.
+    """The segmenter's name: jieba with its version.
 
     Raises:
         UserError: jieba is not installed.
@@ -50,8 +50,8 @@ def signature() -> str:
 @cache
 def _segmenter() -> Any:
     segmenter = _jieba().Tokenizer()
-    # By itself jieba would say what it loads, and take any file `jieba.cache` that it finds among
-    # the machine's temporary files, of whatever version, for its dictionary.
+    # By default, jieba would print what it loads, and use any file `jieba.cache` among the
+    # temporary files, of any version, as its dictionary.
     segmenter.FREQ, segmenter.total = segmenter.gen_pfdict(segmenter.get_dict_file())
     segmenter.initialized = True
     return segmenter
@@ -60,10 +60,10 @@ def _segmenter() -> Any:
 def _jieba() -> Any:
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # jieba's patterns are written for an older Python
+            warnings.simplefilter("ignore")  # jieba's patterns are for older Python versions
             import jieba
     except ImportError:
         raise UserError(
-            "`jieba` must be installed for the words of Chinese (pip install jieba); it is not"
+            "`jieba` must be installed to segment Chinese (pip install jieba); it is not"
         ) from None
     return jieba

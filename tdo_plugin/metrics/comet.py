@@ -29,10 +29,10 @@ ENCODER_NEEDS = (("config.json",), FAST_TOKENIZER)
 
 
 class Comet:
-    """COMET x 100 in single precision; the library's own score for empty hypotheses too.
+    """COMET x 100 in single precision; empty hypotheses get the library's score.
 
-    The signature is in the manner of SacreCOMET (Zouhar et al., 2024), with the model's revision,
-    or for a local checkpoint a hash of its file.
+    The signature follows SacreCOMET (Zouhar et al., 2024), with the model's revision, or a hash of
+    the file for a local checkpoint.
     """
 
     key = "comet"
@@ -44,18 +44,18 @@ class Comet:
         cache: Cache | None = None,
         batch_size: int = 32,
     ) -> None:
-        """Choose the model; it is loaded when the first sentence needs it.
+        """Choose the model, which is loaded when first needed.
 
         Args:
             model: a name on the Hugging Face Hub, a folder with hparams.yaml and
-                checkpoints/*.ckpt, or the .ckpt file in such a folder; without one wmt22-comet-da.
-            download: fetch what is not on this machine. Else there is no request at all.
-            cache: where scores are kept.
-            batch_size: sentences at a time.
+                checkpoints/*.ckpt, or the .ckpt file in such a folder (default: wmt22-comet-da).
+            download: download missing files. Without it, there are no network requests.
+            cache: cache for scores.
+            batch_size: sentences per batch.
 
         Raises:
-            Unavailable: COMET is not installed, or the model is not on this machine.
-            UserError: not such a folder or file, or unsafe libraries.
+            Unavailable: COMET or the model is not installed.
+            UserError: an invalid folder or file, or unsafe libraries.
         """
         self._version = package_version("unbabel-comet")
         refuse_foreign_kernels()
@@ -64,7 +64,7 @@ class Comet:
         self._checkpoint = _find_checkpoint(self._name, download)
 
     def signature(self, target: str) -> str:
-        """Everything that a score depends on; the same for every target language."""
+        """A description of everything that affects scores, equal for every target language."""
         return self._signature
 
     @cached_property
@@ -77,16 +77,16 @@ class Comet:
         """Score every sentence, all directions with one model.
 
         Returns:
-            For each of `segments`, (sentences,), about 0 to 100.
+            Scores (sentences,) for each of `segments`, about 0 to 100.
 
         Raises:
-            Unavailable: source text or the encoder's configuration is missing; nothing was
-                computed then.
+            Unavailable: source text or the encoder's configuration is missing; raised before any
+                computation.
         """
         lacking = [test_set.target for test_set in segments if test_set.sources is None]
         if lacking:
             raise Unavailable(
-                f"COMET needs the source text; {len(lacking)} of {len(segments)} test sets have "
+                f"COMET requires source text; {len(lacking)} of {len(segments)} test sets have "
                 f"none (into {', '.join(dict.fromkeys(lacking))})"
             )
         triples: list[Triple] = [
@@ -99,7 +99,7 @@ class Comet:
         try:
             scores = score_through(self._cache, self._signature, triples, self._predict, "COMET")
         finally:
-            self.__dict__.pop("_loaded", None)  # gives its memory back
+            self.__dict__.pop("_loaded", None)  # release its memory
         left = iter(scores)
         return [np.fromiter(left, float, len(test_set.hypotheses)) for test_set in segments]
 
@@ -113,8 +113,8 @@ class Comet:
         scores: list[float] = []
         with quiet_libraries(), torch.inference_mode():
             model = self._loaded
-            # the model's own steps, but not its predict: that starts a Lightning trainer, which
-            # refuses to run in many SLURM jobs
+            # the model's steps without its `predict`, which starts a Lightning trainer that does
+            # not run in many Slurm jobs
             for start in range(0, len(samples), self._batch_size):
                 batch = model.prepare_for_inference(samples[start : start + self._batch_size])
                 batch = model.transfer_batch_to_device(batch, model.device, 0)
@@ -123,7 +123,7 @@ class Comet:
 
     @cached_property
     def _loaded(self) -> Any:
-        """The model, as comet.load_from_checkpoint has it, but with its encoder from a folder."""
+        """The model as loaded by comet.load_from_checkpoint, but with its encoder from a folder."""
         import torch
         import yaml
 
@@ -134,7 +134,7 @@ class Comet:
             from comet.models import str2model
         except ImportError as error:
             raise Unavailable(
-                f"COMET cannot be imported: {error}; scripts/setup.sh --eval fixes it"
+                f"COMET cannot be imported: {error}; `tdo setup --eval` fixes it"
             ) from None
         model = str2model[settings["class_identifier"]].load_from_checkpoint(
             self._checkpoint,
@@ -150,11 +150,11 @@ class Comet:
 def _find_checkpoint(model: str, download: bool) -> Path:
     path = Path(model).expanduser()
     if path.is_file():
-        checkpoint = path.absolute()  # not what a link in the Hub's cache leads to
+        checkpoint = path.absolute()  # without resolving links in the Hub's cache
         if not (checkpoint.parents[1] / "hparams.yaml").is_file():
             raise UserError(
-                f"`{OPTION}` must be a checkpoint in DIR/checkpoints with DIR/hparams.yaml beside "
-                f"that folder; {model} has none"
+                f"`{OPTION}` must be a checkpoint in DIR/checkpoints, with DIR/hparams.yaml; "
+                f"{model} has none"
             )
         return checkpoint
     folder = find_model(model, NEEDS, OPTION, download)

@@ -1,14 +1,14 @@
-"""The Moses scripts for text that is tokenized or truecased, in sacremoses' Python form.
+"""The Moses scripts for tokenized or truecased text, based on the Python package sacremoses.
 
-Normalizing, detokenizing, truecasing and detruecasing give what Moses's Perl scripts give. The
-tokenizer differs in three places: the full stop after an abbreviation or a single letter that ends
-the line stays with it, where today's `tokenizer.perl` parts them (about one line in a thousand),
-letters beyond Unicode's first plane, such as mathematical ones, are parted like signs, and Catalan,
-Irish, Somali and Tetun lack rules of their own for apostrophes and middle dots. Numbers that must
-be Moses's own to the last digit need the Perl script.
+Normalization, detokenization, truecasing and detruecasing give the same results as Moses's Perl
+scripts. The tokenizer differs in three cases: the full stop after an abbreviation or a single
+letter at the end of a line stays attached, while the current `tokenizer.perl` splits it (about one
+line in a thousand); letters beyond Unicode's first plane, such as mathematical letters, are split
+like signs; and Catalan, Irish, Somali and Tetun have no special rules for apostrophes and middle
+dots. For numbers that match Moses to the last digit, use the Perl script.
 
-Moses cannot part the words of Chinese: for it tokens are jieba's, see `metrics.chinese`. The way
-into truecased text is in `metrics.truecasing`.
+Moses cannot segment Chinese words, so jieba does, see `metrics.chinese`. Truecasing is in
+`metrics.truecasing`.
 """
 
 from __future__ import annotations
@@ -44,8 +44,9 @@ CJK = ("ja", "ko", "zh")
 def normalize(lines: Iterable[str], language: str) -> list[str]:
     """`normalize-punctuation.perl -l language`, then `remove-non-printing-char.perl`.
 
-    Spaces at a line's ends go. A letter that today's tables know and an old Perl's did not is kept.
-    Chinese stays as it is, since the scripts, which do not know it, would change its quotes.
+    Leading and trailing spaces are removed. Letters that are missing from the tables of old Perl
+    versions are kept. Chinese is not changed, since the scripts, which do not support it, would
+    change its quotes.
 
     Raises:
         UserError: sacremoses is not installed.
@@ -60,13 +61,13 @@ def normalize(lines: Iterable[str], language: str) -> list[str]:
 def tokenize(
     lines: Iterable[str], language: str, aggressive_hyphens: bool = False, jieba: bool = True
 ) -> list[str]:
-    """`tokenizer.perl -l language`: tokens with a space between them, special signs escaped.
+    """`tokenizer.perl -l language`: tokens separated by spaces, with special characters escaped.
 
     Args:
         lines: plain text.
-        language: by any of its codes; Chinese gets jieba's words, without escapes.
-        aggressive_hyphens: `-a`, hyphens between letters become tokens of their own, `@-@`.
-        jieba: for Chinese; without it Chinese gets Moses' tokens, which part signs and not words.
+        language: any code of the language; Chinese is segmented by jieba, without escapes.
+        aggressive_hyphens: `-a`, hyphens between letters become separate tokens, `@-@`.
+        jieba: segment Chinese by jieba; otherwise Moses only splits signs, not words.
 
     Raises:
         UserError: sacremoses, or for Chinese jieba, is not installed.
@@ -78,9 +79,9 @@ def tokenize(
 
 
 def detokenize(lines: Iterable[str], language: str) -> list[str]:
-    """`detokenizer.perl -l language`, which also undoes the escapes and parted hyphens.
+    """`detokenizer.perl -l language`, which also reverts escapes and split hyphens.
 
-    In Chinese spaces beside Chinese signs go as well.
+    In Chinese, spaces next to Chinese characters are removed as well.
 
     Raises:
         UserError: sacremoses is not installed.
@@ -92,7 +93,7 @@ def detokenize(lines: Iterable[str], language: str) -> list[str]:
 
 
 def detruecase(lines: Iterable[str]) -> list[str]:
-    """`detruecase.perl`: a capital at the beginning of each sentence of tokenized text.
+    """`detruecase.perl`: capitalise the first word of each sentence in tokenized text.
 
     Raises:
         UserError: sacremoses is not installed.
@@ -102,10 +103,10 @@ def detruecase(lines: Iterable[str]) -> list[str]:
 
 
 def signature(language: str) -> str:
-    """Names the tokenizer: the language's rules and sacremoses' version, or jieba's.
+    """The tokenizer's name: the language's rules and the version of sacremoses, or jieba.
 
     Raises:
-        UserError: it is not installed.
+        UserError: the package is not installed.
     """
     code = canonical(language)
     if code == "zh":
@@ -114,7 +115,7 @@ def signature(language: str) -> str:
 
 
 def _normalized(line: str, rules: tuple[tuple[re.Pattern[str], str], ...]) -> str:
-    text = f"{line}\n"  # Perl sees it, and one rule moves a full stop that it follows
+    text = f"{line}\n"  # Perl sees the line break, and one rule moves a full stop before it
     for pattern, replacement in rules:
         text = pattern.sub(replacement, text)
     normalized: str = NON_PRINTING.sub(" ", text).strip()
@@ -127,16 +128,16 @@ def _punctuation_rules(language: str) -> tuple[tuple[re.Pattern[str], str], ...]
     if language in QUOTE_RULES:
         rules = normalizer(language, perl_parity=True).substitutions
     else:
-        # Perl moves quotes as in German wherever it has no other rule, sacremoses nowhere
+        # without another rule, Perl moves quotes as in German, while sacremoses does not
         german = normalizer("de", norm_numbers=False, perl_parity=True)
         rules = [*german.substitutions, *normalizer.OTHER]
-    # the Perl script reads bytes: a digit or a space is one of ASCII
+    # the Perl script reads bytes, so digits and spaces are ASCII
     return tuple((re.compile(pattern, re.ASCII), replacement) for pattern, replacement in rules)
 
 
 @lru_cache(maxsize=2**16)
 def _tokenized(line: str, language: str, aggressive_hyphens: bool) -> str:
-    # cached by line: the references come again with every system
+    # cached by line, as references are tokenized again for every system
     tokenizer = _tokenizer(language)
     return str(tokenizer.tokenize(line, aggressive_hyphens, return_str=True))
 
@@ -145,14 +146,14 @@ def _tokenized(line: str, language: str, aggressive_hyphens: bool) -> str:
 def _tokenizer(language: str) -> Any:
     tokenizer = _tool("MosesTokenizer", language)
     if language in COLON_IN_WORDS:
-        # sacremoses lacks the rule for EU:ssa: a colon before a small letter stays in its word
+        # sacremoses lacks the rule for EU:ssa: a colon before a lowercase letter stays in the word
         letters, small = tokenizer.IsAlnum, tokenizer.IsLower
         parted = rf"([^{letters}\s.:'`,\-]|:(?![{small}]))"
         tokenizer.PAD_NOT_ISALNUM = re.compile(parted), r" \1 "
     if language in CJK:
-        # sacremoses takes the stops and brackets of these languages for letters
+        # sacremoses treats stops and brackets of these languages as letters
         tokenizer.PAD_NOT_ISALNUM = regex.compile(r"([^\p{Alnum}\s.'`,\-])"), r" \1 "
-    # sacremoses makes these sets of ten thousands of letters at every stop within a sentence
+    # sacremoses builds these sets of tens of thousands of letters at every stop in a sentence
     tokenizer.islower = frozenset(tokenizer.IsLower).issuperset
     alphabetic = frozenset(tokenizer.IsAlpha)
     tokenizer.isanyalpha = lambda text: not alphabetic.isdisjoint(text)
@@ -161,7 +162,7 @@ def _tokenizer(language: str) -> Any:
 
 @cache
 def _tool(name: str, language: str | None = None) -> Any:
-    # a language without rules of its own gets the English ones, as in Perl
+    # as in Perl, languages without rules use the English rules
     tool = getattr(_sacremoses(), name)
     return tool() if language is None else tool(lang=language)
 
@@ -171,6 +172,7 @@ def _sacremoses() -> Any:
         import sacremoses
     except ImportError:
         raise UserError(
-            "`sacremoses` must be installed for Moses tokens (pip install sacremoses); it is not"
+            "`sacremoses` must be installed for Moses tokenization (pip install sacremoses); it is "
+            "not"
         ) from None
     return sacremoses

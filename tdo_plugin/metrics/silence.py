@@ -1,4 +1,4 @@
-"""Libraries that talk while they load and compute, silenced for that long."""
+"""Silencing libraries while they load and compute."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from contextlib import contextmanager
 
 @contextmanager
 def quiet_libraries() -> Iterator[None]:
-    """Hold back log lines and warnings, and undo what an import does to Python's root logger.
+    """Suppress log lines and warnings, and revert changes of imports to Python's root logger.
 
-    COMET gives the root logger a handler and the level INFO when it is imported: from then on every
-    library's news would be printed.
+    When imported, COMET adds a handler to the root logger and sets its level to INFO, so that log
+    lines of all libraries would be printed.
     """
     root = logging.getLogger()
     handlers, level, disabled = list(root.handlers), root.level, root.manager.disable

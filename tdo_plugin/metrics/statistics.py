@@ -1,4 +1,4 @@
-"""Sentence statistics that add up: corpus scores, resampling and pooling alike for every metric."""
+"""Additive sentence statistics, for corpus scores, resampling and pooling of every metric."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ class Statistics:
     """A metric's statistics of a test set.
 
     Attributes:
-        rows: (sentences, counts): BLEU's n-gram matches and lengths, or a segment's score and 1.
-        corpus: from the sum of some rows, (counts,), to the score of those sentences, 0 to 100.
+        rows: (sentences, counts): for BLEU n-gram matches and lengths, or a segment's score and 1.
+        corpus: computes the score (0 to 100) of some sentences from the sum of rows (counts,).
     """
 
     rows: np.ndarray
@@ -26,12 +26,12 @@ class Statistics:
 
 
 def pooled(parts: Iterable[Statistics]) -> Statistics:
-    """Several test sets as one."""
+    """The statistics of several test sets as one."""
     sets = list(parts)
     return Statistics(np.concatenate([test_set.rows for test_set in sets]), sets[0].corpus)
 
 
 def mean_of_segments(scores: np.ndarray) -> Statistics:
-    """Statistics of a metric that is the mean of its segments' scores, (sentences,)."""
+    """Statistics of a metric that is the mean of segment scores (sentences,)."""
     rows = np.stack([scores, np.ones_like(scores)], axis=1).astype(np.float64)
     return Statistics(rows, lambda total: float(total[0] / total[1]))

@@ -1,17 +1,16 @@
-"""How the text of a data folder is cased and tokenized, and the way to plain text and back.
+"""Casing and tokenization of a data folder's text, and conversion from and to plain text.
 
-It stands under `form` in the folder's `prepared.json`:
+The form is stored under `form` in the folder's `prepared.json`:
 
     "form": {"casing": "cased" | "lowercased" | "truecased", "tokenization": "none" | "moses",
              "normalize_punctuation": true, "aggressive_hyphens": true, "tokenized_at_source": true,
              "plain_references": true}
 
-`casing` and `tokenization` are the state of the text before it was cut into pieces; with `moses`
-Chinese is in jieba's words. The last four are there where they are true: Moses' normalization came
-before tokenization; hyphens are tokens; the corpus was published in Moses' tokens, which in Chinese
-part signs and not words, so jieba has no part in it; test text in `reference/` is as it was before
-all of this. The folder of a truecased corpus may have the
-model of each language, `truecase.de`.
+`casing` and `tokenization` describe the text before subword segmentation; with `moses`, Chinese is
+segmented by jieba. The last four are only present if true: text was normalized by Moses before
+tokenization; hyphens are tokens; the corpus was published with Moses tokens, which in Chinese split
+signs and not words, so jieba was not used; test text in `reference/` is the original text before
+all of this. The folder of a truecased corpus may have a model for each language, `truecase.de`.
 """
 
 from __future__ import annotations
@@ -49,21 +48,21 @@ class TextForm:
     plain_references: bool = False
 
     def prepare(self, lines: Sequence[str], language: str, folder: Path | None = None) -> list[str]:
-        """Plain text as the model knows it, before it is cut into pieces.
+        """Convert plain text to the model's form, before subword segmentation.
 
         Args:
             lines: plain text.
-            language: its language, as the folder calls it.
-            folder: the data folder; without it, or where it has no truecasing model of the
-                language, truecased text is left as it is cased.
+            language: the language's code in the folder.
+            folder: the data folder; without it, or without a truecasing model for the language,
+                the casing of truecased text is not changed.
 
         Raises:
-            UserError: sacremoses or jieba, which this form takes, is not installed.
+            UserError: sacremoses or jieba, which this form requires, is not installed.
         """
         return self.cased(self.tokenized(lines, language), language, folder)
 
     def tokenized(self, lines: Sequence[str], language: str) -> list[str]:
-        """Plain text normalized and tokenized; the first half of `prepare`."""
+        """Normalize and tokenize plain text: the first half of `prepare`."""
         from tdo_plugin.metrics import moses
 
         result = list(lines)
@@ -76,15 +75,15 @@ class TextForm:
 
     @property
     def tokenizes(self) -> bool:
-        """Whether plain text of the source is tokenized or normalized on its way into this form."""
+        """Whether plain source text must be tokenized or normalized for this form."""
         processed = self.tokenization != "none" or self.normalize_punctuation
         return processed and not self.tokenized_at_source
 
     def tokenizers(self, languages: Iterable[str]) -> list[str]:
-        """Names the tokenizers of the source's text, with their versions.
+        """The names of the source tokenizers, with versions.
 
         Raises:
-            UserError: sacremoses or jieba, which this form takes, is not installed.
+            UserError: sacremoses or jieba, which this form requires, is not installed.
         """
         from tdo_plugin.metrics import moses
 
@@ -92,7 +91,7 @@ class TextForm:
         return [moses.signature(language) for language in languages] if with_moses else []
 
     def cased(self, lines: Sequence[str], language: str, folder: Path | None) -> list[str]:
-        """Tokenized text truecased or lowercased; the second half of `prepare`."""
+        """Truecase or lowercase tokenized text: the second half of `prepare`."""
         from tdo_plugin.metrics import moses
 
         if self.casing == "lowercased":
@@ -102,14 +101,14 @@ class TextForm:
         return list(lines)
 
     def restore(self, pieces: str, language: str) -> str:
-        """A line of SentencePiece's pieces as plain text, detokenized and with a capital letter.
+        """Convert a line of SentencePiece pieces to plain text, detokenized and detruecased.
 
-        Lowercased text stays lowercased: what was lost cannot be had back.
+        Lowercased text stays lowercased, as its casing is lost.
         """
         return self.plain([join_pieces(pieces)], language)[0]
 
     def plain(self, lines: Sequence[str], language: str) -> list[str]:
-        """Text in this form, detokenized; a truecased line begins with a capital letter."""
+        """Convert text in this form to plain text, detokenized and detruecased."""
         from tdo_plugin.metrics import moses
 
         result = list(lines)
@@ -120,50 +119,50 @@ class TextForm:
         return result
 
     def references(self, lines: Sequence[str], language: str) -> list[str]:
-        """Text of the folder's `reference/` as plain text."""
+        """Convert text of the folder's `reference/` to plain text."""
         return list(lines) if self.plain_references else self.plain(lines, language)
 
     def stored(self) -> dict[str, str | bool]:
-        """What `prepared.json` has of it; flags that are off are left out, as of old."""
+        """The form as stored in `prepared.json`, without flags that are off."""
         flags = {name: True for name in FLAGS if getattr(self, name)}
         return {"casing": self.casing, "tokenization": self.tokenization, **flags}
 
     def way_in(self) -> dict[str, str | bool]:
-        """What of it shows in a model's pieces; tokens of the corpus are as good as ours."""
+        """The parts of the form that affect a model's pieces."""
         apart = ("tokenized_at_source", "plain_references")
         return {name: value for name, value in self.stored().items() if name not in apart}
 
 
 def form_shown(way_in: Mapping[str, object]) -> str:
-    """`truecased, moses, aggressive_hyphens`, of what `TextForm.way_in` says."""
+    """The result of `TextForm.way_in` as text, such as `truecased, moses, aggressive_hyphens`."""
     return ", ".join(name if value is True else str(value) for name, value in way_in.items())
 
 
 def truecaser(folder: Path, language: str) -> Path:
-    """Where a data folder has the truecasing model of a language."""
+    """The path of a language's truecasing model in a data folder."""
     return folder / f"truecase.{language}"
 
 
 def read_text_form(root: Path) -> TextForm:
-    """The form of a folder's text; one that says nothing is cased and not tokenized.
+    """The form of a folder's text; by default cased and not tokenized.
 
     Raises:
-        UserError: an entry that is not known.
+        UserError: an unknown entry.
     """
-    digests(str(root / MARK))  # of a damaged mark the form is not known
+    digests(str(root / MARK))  # raises if the file is damaged
     stored: Any = (settings_of(root) or {}).get("form", {})
     return form_of(stored, str(root / MARK))
 
 
 def form_of(stored: Any, where: str) -> TextForm:
-    """The form that was stored.
+    """Parse a stored form.
 
     Args:
-        stored: as `TextForm.stored` has it, or all of its fields.
-        where: it stands, for messages.
+        stored: the result of `TextForm.stored`, or all fields.
+        where: the place, for messages.
 
     Raises:
-        UserError: an entry that is not known.
+        UserError: an unknown entry.
     """
     try:
         form = TextForm(**stored)
@@ -176,8 +175,8 @@ def form_of(stored: Any, where: str) -> TextForm:
         or not all(isinstance(flag, bool) for flag in flags)
     ):
         raise UserError(
-            f"`form` in {where} must have a casing of {', '.join(CASINGS)} and a "
-            f"tokenization of {', '.join(TOKENIZATIONS)}, and true or false for "
-            f"{', '.join(FLAGS)}; it is {shown(str(stored))}"
+            f"`form` in {where} must have a casing among {', '.join(CASINGS)}, a tokenization "
+            f"among {', '.join(TOKENIZATIONS)}, and true or false for {', '.join(FLAGS)}; it is "
+            f"{shown(str(stored))}"
         )
     return form

@@ -1,10 +1,10 @@
-"""Truecasing as Moses does it: a sentence's first word is cased as it is within sentences.
+"""Truecasing as in Moses: a sentence's first word is cased as within sentences.
 
-Rules and model file are those of `train-truecaser.perl` and `truecase.perl`. sacremoses' own form
-is not used: it keeps all training text in memory, writes counts that change the model when it is
-read again, and leaves a word's casing within a sentence as the model has it, not as it stands.
+Rules and model files are those of `train-truecaser.perl` and `truecase.perl`. sacremoses'
+truecaser is not used: it keeps all training text in memory, writes counts that change the model
+when it is read back, and replaces the casing of words within a sentence by the model's.
 
-A line of the model is a word's most frequent form and the others with their counts:
+A line of the model has a word's most frequent form and the other forms with their counts:
 
     the (902/1000) The (88) THE (10)
 """
@@ -23,20 +23,20 @@ from tdo_plugin.data.textfolder import read_lines
 from tdo_plugin.errors import UserError
 from tdo_plugin.runtime.files import write_text
 
-ENDS = frozenset(".:?!")  # of a sentence
+ENDS = frozenset(".:?!")  # sentence ends
 OPENINGS = frozenset(("(", "[", '"', "'", "&apos;", "&quot;", "&#91;", "&#93;"))
 CASED = regex.compile(r"[\p{Ll}\p{Lu}\p{Lt}]")
 
 
 def train_truecaser(paths: Iterable[Path], model: Path) -> None:
-    """Count how words are written other than at a sentence's beginning.
+    """Count the casings of words within sentences.
 
-    Memory is that of all forms of all words. Of forms that are equally frequent the one in small
-    letters wins, where Perl takes any.
+    Memory is proportional to the number of word forms. Among equally frequent forms, the lowercase
+    form is chosen, while Perl chooses any.
 
     Args:
         paths: tokenized training text of one language, line by line.
-        model: the file to write; it appears only complete.
+        model: the file to write atomically.
 
     Raises:
         UserError: text that is not UTF-8.
@@ -52,19 +52,19 @@ def train_truecaser(paths: Iterable[Path], model: Path) -> None:
 
 
 def truecase(lines: Iterable[str], model: Path) -> list[str]:
-    """Tokenized text, truecased; tokens are joined by one space.
+    """Truecase tokenized text; tokens are separated by one space.
 
     Raises:
-        UserError: there is no such model.
+        UserError: the model does not exist.
     """
     if not model.is_file():
-        raise UserError(f"`{model}` must be a truecasing model; there is no such file")
+        raise UserError(f"`{model}` must be a truecasing model; it does not exist")
     best, forms = _read(model, model.stat().st_mtime_ns)
     return [" ".join(_truecased(line.split(), best, forms)) for line in lines]
 
 
 def _within_sentences(words: Sequence[str]) -> Iterator[str]:
-    """What does not begin a sentence."""
+    """The words that do not begin a sentence."""
     start = next((i for i, word in enumerate(words) if word not in OPENINGS), len(words))
     for before, word in pairwise(words[start:]):
         if before not in ENDS:

@@ -1,7 +1,7 @@
-"""Where a neural metric's model lies: in a folder of the user's, or in Hugging Face's cache.
+"""Finding a neural metric's model: in a folder of the user, or in Hugging Face's cache.
 
-Libraries are only ever given folders. They take a model's name as leave to ask the Hub about it, in
-some versions even when they are told to keep to local files.
+Libraries only receive folders. Given a model's name, they send requests to the Hub, in some
+versions even with an option to use only local files.
 """
 
 from __future__ import annotations
@@ -23,37 +23,37 @@ SAFE = "*.safetensors"
 WEIGHTS = (SAFE, "pytorch_model*.bin")
 SLOW_TOKENIZER = ("vocab.txt", "vocab.json", "*.model")
 FAST_TOKENIZER = ("tokenizer.json", *SLOW_TOKENIZER)
-SMALL = ("*.json", "*.txt", "*.model")  # everything but the weights
+SMALL = ("*.json", "*.txt", "*.model")  # all files except weights
 
-Needs = tuple[tuple[str, ...], ...]  # of each inner tuple, one pattern must match a file
+Needs = tuple[tuple[str, ...], ...]  # in each inner tuple, one pattern must match a file
 
 
 def package_version(package: str) -> str:
     """The version of an installed package.
 
     Raises:
-        Unavailable: it is not installed.
+        Unavailable: the package is not installed.
     """
     try:
         return metadata.version(package)
     except metadata.PackageNotFoundError:
         raise Unavailable(
-            f"the package {package} is not installed; scripts/setup.sh --eval installs it"
+            f"the package {package} is not installed; `tdo setup --eval` installs it"
         ) from None
 
 
 def refuse_foreign_kernels() -> None:
-    """Refuse a library that lets a model's own configuration name code, which `kernels` then runs.
+    """Reject libraries that run code named in a model's configuration, through `kernels`.
 
     Raises:
-        UserError: transformers below 5.3 (CVE-2026-4372) stands beside the package kernels.
+        UserError: transformers below 5.3 (CVE-2026-4372) and the package kernels are installed.
     """
     version = package_version("transformers")
     if Version(version) < SAFE_TRANSFORMERS and find_spec("kernels") is not None:
         raise UserError(
-            "neural metrics must not run where the package kernels is installed beside "
-            f"transformers below {SAFE_TRANSFORMERS} (CVE-2026-4372: a model's folder could run "
-            f"code); it is {version}: pip uninstall kernels"
+            "neural metrics must not run with the package kernels and transformers below "
+            f"{SAFE_TRANSFORMERS} (CVE-2026-4372: a model's folder could run code); transformers "
+            f"is {version} (pip uninstall kernels)"
         )
 
 
@@ -62,13 +62,13 @@ def find_model(model: str, needs: Needs, option: str, download: bool) -> Path:
 
     Args:
         model: a folder, or a name on the Hugging Face Hub.
-        needs: files without which it is of no use.
-        option: the option that names it, for messages.
-        download: fetch what is missing from the Hub. Without it there is no request at all.
+        needs: patterns of required files.
+        option: the option that names the model, for messages.
+        download: download missing files from the Hub. Without it, there are no network requests.
 
     Raises:
-        UserError: neither a folder nor such a name, or a folder without the files.
-        Unavailable: the files are not on this machine, or cannot be fetched.
+        UserError: neither a folder nor a valid name, or a folder without the files.
+        Unavailable: the files are not installed, or cannot be downloaded.
     """
     folder = Path(model).expanduser()
     if folder.is_dir():
@@ -89,7 +89,7 @@ def find_model(model: str, needs: Needs, option: str, download: bool) -> Path:
     except OSError:
         pass
     if not download:
-        raise Unavailable(f"{model} is not on this machine; --download fetches it")
+        raise Unavailable(f"{model} is not installed; --download downloads it")
     return _fetch(model, needs)
 
 
@@ -99,17 +99,17 @@ def _fetch(model: str, needs: Needs) -> Path:
     try:
         patterns = {*SMALL, *(pattern for choice in needs for pattern in choice)}
         if any(fnmatch(name, SAFE) for name in list_repo_files(model)):
-            patterns -= {*WEIGHTS} - {SAFE}  # most models are there in both formats
+            patterns -= {*WEIGHTS} - {SAFE}  # most models are available in both formats
         folder = Path(snapshot_download(model, allow_patterns=sorted(patterns)))
-    except (OSError, ValueError) as error:  # of the connection, the Hub's answer or the disk
-        raise Unavailable(f"{model} cannot be fetched: {' '.join(str(error).split())}") from None
+    except (OSError, ValueError) as error:  # network, the Hub's answer or disk
+        raise Unavailable(f"{model} cannot be downloaded: {' '.join(str(error).split())}") from None
     if lacking := _lacking(folder, needs):
         raise Unavailable(f"{model} on the Hugging Face Hub has no {lacking}")
     return folder
 
 
 def _lacking(folder: Path, needs: Needs) -> str:
-    """The first need that no file meets, in words; empty where all are met."""
+    """The first need that no file meets, in words; empty if all are met."""
     return next(
         (
             " or ".join(choice)
@@ -121,7 +121,7 @@ def _lacking(folder: Path, needs: Needs) -> str:
 
 
 def identity(folder: Path, files: Iterable[Path]) -> str:
-    """What tells a model from others of its name: the Hub's revision, or a hash of its files."""
+    """An identifier of a model's version: the Hub's revision, or a hash of its files."""
     if folder.parent.name == "snapshots":
         return f"revision:{folder.name[:8]}"
     digest = hashlib.sha256()

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from tdo_compat.settings import SettingError, literal
 from tdo_plugin.errors import UserError
 from tdo_plugin.tasks.fairseq_refusals import DECODING, on_cpu, refusals
+from tdo_plugin.tasks.tracking_options import missing_trackers
 
 # back-ends of data parallel training that have been tested
 BACKENDS = ("c10d", "pytorch_ddp", "legacy_ddp", "no_c10d")
@@ -127,7 +128,9 @@ def _together(command: str, args: Namespace) -> Iterator[str]:
             "`--ddp-backend` must be legacy_ddp with `--cpu`, where workers communicate through "
             f"gloo; it is {backend}"
         )
-    if command != "train":
+    if command == "train":
+        yield from missing_trackers(args)
+    else:
         yield from _model_overrides(args)
     if command == "validate" and not (args.max_tokens or args.batch_size):
         yield "`--max-tokens` or `--batch-size` must be set; neither is"

@@ -8,7 +8,7 @@ four parsers.
 from __future__ import annotations
 
 from argparse import Namespace
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from dataclasses import dataclass
 
 DECODING = ("generate", "interactive")
@@ -160,7 +160,8 @@ REFUSALS = (
             "fp16_scale_window fp16_scale_tolerance fp16_no_flatten_grads min_loss_scale "
             "threshold_loss_scale memory_efficient_fp16 memory_efficient_bf16 "
             "on_cpu_convert_precision empty_cache_freq profile aim_repo aim_run_hash "
-            "wandb_project azureml_logging tensorboard_logdir log_file ddp_backend ddp_comm_hook "
+            "wandb_project trackio_project azureml_logging tensorboard_logdir log_file ddp_backend "
+            "ddp_comm_hook "
             "bucket_cap_mb broadcast_buffers find_unused_parameters gradient_as_bucket_view "
             "fix_batches_to_gpus heartbeat_timeout nprocs_per_node train_subset "
             "combine_valid_subsets ignore_unused_valid_subsets disable_validation "
@@ -207,13 +208,3 @@ def refusals(command: str) -> dict[str, list[Refusal]]:
         for option in row.options if command in row.commands else ():
             rows.setdefault(option, []).append(row)
     return rows
-
-
-def table(rows: Collection[Refusal] = REFUSALS) -> list[str]:
-    """The table of docs/reference/fairseq-options.md, as Markdown."""
-    lines = ["| options | fairseq- commands | why |", "|---|---|---|"]
-    for row in rows:
-        options = ", ".join(f"`--{option.replace('_', '-')}`" for option in row.options)
-        when = f" ({row.when})" if row.when else ""
-        lines.append(f"| {options}{when} | {', '.join(row.commands)} | {row.reason} |")
-    return lines

@@ -47,6 +47,7 @@ from tdo_plugin.tasks.step_hooks import (
     unwrapped,
 )
 from tdo_plugin.tasks.task_state import TaskState
+from tdo_plugin.tasks.tracking_options import add_tracking_options
 from tdo_plugin.tasks.validation import Validation, add_validation_options, validation_of
 from tdo_plugin.text_settings import settings_of
 
@@ -87,13 +88,14 @@ class TdoTranslationTask(TranslationMultiSimpleEpochTask):
 
     @staticmethod
     def add_args(parser: ArgumentParser) -> None:
-        """fairseq's options, and those of this task."""
+        """Add the options of fairseq's task, and those of loading, trackers and scores."""
         TranslationMultiSimpleEpochTask.add_args(parser)
         add_loading_options(parser)
         add_auxiliary_options(parser)
         add_validation_options(parser)
         add_noise_options(parser)
         add_search_options(parser)
+        add_tracking_options(parser)
 
     def __init__(
         self, args: Namespace, langs: list[str], dicts: dict[str, Dictionary], training: bool

@@ -32,7 +32,7 @@ ADVICE = (
     ),
     Advice(
         f"{TRAIN} --gpus 2 --workers 2",
-        "(--cpu leaves GPUs alone)",
+        "(--cpu disables GPUs)",
         (f"{TRAIN} --cpu --workers 2", f"{TRAIN} --gpus 2"),
     ),
     Advice(
@@ -52,17 +52,17 @@ ADVICE = (
     ),
     Advice(
         f"{TRAIN} --slurm",
-        "`--gpus` must be at least 1 with --slurm, or --cpu be given",
+        "`--gpus` or `--cpu` must be given with --slurm",
         (f"{TRAIN} --slurm --gpus 1", f"{TRAIN} --slurm --cpu"),
     ),
     Advice(
         "train BARE DATA --dry-run --cpu",
-        "`--arch` must stand in the config, or behind it",
+        "`--arch` must be in the config or on the command line",
         ("train BARE DATA --dry-run --cpu --arch tdo_transformer",),
     ),
     Advice(
         "train TASKLESS DATA --dry-run --cpu",
-        "`--task` must stand in the config, or behind it",
+        "`--task` must be in the config or on the command line",
         ("train TASKLESS DATA --dry-run --cpu --task tdo_translation",),
     ),
     Advice(
@@ -87,12 +87,12 @@ ADVICE = (
     ),
     Advice(
         "train IMPORTING DATA --dry-run --cpu",
-        "give it on the command line, behind the data folder",
+        "give it on the command line, after the data folder",
         (f"{TRAIN} --cpu --user-dir FOLDER",),
     ),
     Advice(
         f"{TRAIN} --cpu --task translation_multi_simple_epoch --lang-pairs de-fr",
-        "(the task tdo_translation goes without)",
+        "(the task tdo_translation does not require them)",
         (f"{TRAIN} --cpu --task tdo_translation --lang-pairs de-fr",),
     ),
 )

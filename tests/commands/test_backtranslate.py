@@ -191,7 +191,7 @@ def test_a_whole_folder_stays(here, text, tmp_path, capsys):
     make(out, *words, "--max-ratio", "50")
     before = snapshot(out)
     make(out, *words, "--max-ratio", "50", "--max-tokens", "300")
-    assert "is whole already" in capsys.readouterr().err
+    assert "is already complete" in capsys.readouterr().err
     assert snapshot(out) == before
     make(out, *words, "--max-ratio", "50", "--beam", "2", code=2)
     assert "must be a new folder, or `--fresh` set" in capsys.readouterr().err
@@ -217,7 +217,7 @@ def test_a_killed_run_goes_on_where_it_was(text, tmp_path, capsys, monkeypatch):
     kept = {path.name: path.stat().st_mtime_ns for path in out.glob("work/decoded/*/de-en.00000")}
     capsys.readouterr()
     make(out, *words)
-    assert re.search(r"[2-5] of 5 parts are whole already", capsys.readouterr().err)
+    assert re.search(r"[2-5] of 5 parts are already complete", capsys.readouterr().err)
     for name, moment in kept.items():
         (path,) = out.glob(f"work/decoded/*/{name}")
         assert path.stat().st_mtime_ns == moment
@@ -250,7 +250,7 @@ def test_parts_outlive_a_mistake(here, text, tmp_path, capsys):
     assert before.items() < snapshot(out / "work" / "decoded").items()
     capsys.readouterr()
     make(out, *words, "--beam", "1")
-    assert "1 of 1 parts are whole already" in capsys.readouterr().err
+    assert "1 of 1 parts are already complete" in capsys.readouterr().err
     assert snapshot(out / "work" / "decoded") == before
 
 
@@ -289,7 +289,7 @@ def test_the_order_of_languages_is_no_setting(here, text, tmp_path, capsys):
     out, words = tmp_path / "out", ("--text", text["fr"], "--beam", "1", "--max-ratio", "50")
     make(out, *words, "--into", "en,de")
     make(out, *words, "--into", "de,en")
-    assert "is whole already" in capsys.readouterr().err
+    assert "is already complete" in capsys.readouterr().err
 
 
 def test_draws_do_not_depend_on_batches(here, text, tmp_path):
@@ -338,7 +338,7 @@ def test_a_part_that_failed_leaves_the_folder_unfinished(text, tmp_path, monkeyp
     out, words = tmp_path / "synthetic", ("--text", text["fr"], "--into", "en")
     monkeypatch.setattr("tdo_plugin.cli.backtranslate.run_stages", lambda *_, **__: 2)
     make(out, *words, code=1)
-    assert "2 parts failed; the same command does them again" in capsys.readouterr().err
+    assert "2 parts failed; run the same command again" in capsys.readouterr().err
     assert not (out / "back-translated.json").exists()
 
 
@@ -354,14 +354,14 @@ BAD = {
         ("--sampling", "--beam", "3"),
         "`--beam` must be left out with --sampling, which draws once; it is 3",
     ),
-    "draws of a search": (("--sampling-topk", "3"), "`--sampling-topk` must be above 0 and come"),
+    "draws of a search": (("--sampling-topk", "3"), "`--sampling-topk` must be above 0 and used"),
     "a seed too large": (
         ("--sampling", "--seed", str(2**63)),
         f"`--seed` must be a whole number from 0 to .*; it is {2**63}",
     ),
     "longer than the model": (
         ("--min-len", "1900", "--max-len-b", "2000"),
-        r"`--min-len` must be at most \d+, which the model can hold; it is 1900",
+        r"`--min-len` must be at most \d+, the model's maximum length; it is 1900",
     ),
     "no worker": (("--workers", "0"), "`--workers` must be at least 1; it is 0"),
     "no pieces": (("--max-pieces", "0"), "`--max-pieces` must be at least 1; it is 0"),

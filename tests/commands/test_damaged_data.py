@@ -115,7 +115,7 @@ def test_digests_are_written_and_inspected(data: Path, capsys: pytest.CaptureFix
     assert {path.name for path in data.glob("*.idx")} <= named
     assert {"dict.txt", "dict.en.txt", "spm.model", "reference/test.en"} <= named
     printed, _ = told(capsys, "inspect", data)
-    assert f"All {len(named)} files are what they were when the folder was made" in printed
+    assert f"All {len(named)} files match the digests from when the folder was made" in printed
     assert settings_of(data) == {name: value for name, value in mark.items() if name != DIGESTS}
     for name in ("dict.fr.txt", "spm.model", "reference/test.de"):
         content = (data / name).read_bytes()
@@ -133,7 +133,7 @@ def test_an_older_folder_goes_on_working(data: Path, capsys: pytest.CaptureFixtu
     del mark[DIGESTS]
     (data / "prepared.json").write_text(json.dumps(mark))
     printed, _ = told(capsys, "inspect", data)
-    assert "prepared.json has no digests of the files" in printed
+    assert "prepared.json has no file digests" in printed
     flipped(data / "train.en-de.de")
     _, errors = told(capsys, "inspect", data, code=2)
     assert "train.en-de.de.idx of set train.en-de is damaged: sentence 2: it begins" in errors

@@ -42,6 +42,7 @@ OTHERS = {
     "mv": "not ours",
     "sbatch": "Slurm's, which no test has",
     "-m venv": "Python's own",
+    "mkdocs": "of the extra docs; tests/unit/test_doc_links.py builds the site with it",
     "-m pytest": "its options are those of a plugin that is installed by the line before",
     "scripts/test.sh": "hands what it does not know on to pytest; test_scripts.py has its tiers",
     "scripts/setup.sh": "test_scripts.py has its options",

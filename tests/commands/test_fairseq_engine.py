@@ -59,16 +59,16 @@ def test_what_is_whole_is_kept_and_what_is_not_is_done_again(decoded, translate)
     (decoded / "de-en.json").unlink()
     (decoded / "de-en.hyp").write_text("half of it")
     printed, errors = translate(*words)
-    assert "5 of 6 directions are whole already" in errors
+    assert "5 of 6 directions are already complete" in errors
     (command,) = commands(printed)
     assert command[command.index("--target-lang") + 1] == "en"
     assert lines(decoded / "de-en.hyp") == before
     assert (decoded / "en-de.hyp").stat().st_mtime_ns == kept
     for more, differing in ((("--nbest", "2"), "flags"), (("--beam", "2"), "beam")):
         _, errors = translate(*words, *more, code=2)
-        assert errors.rstrip().endswith(f"was made with other {differing}")
+        assert errors.rstrip().endswith(f"was made with different {differing}")
     _, errors = translate(*words, "--engine", "pool", code=2)
-    assert "was made with other engine, flags" in errors
+    assert "was made with different engine, flags" in errors
 
 
 def test_a_dry_run_prints_and_touches_nothing(translate, tmp_path, monkeypatch):

@@ -120,7 +120,7 @@ def test_inner_neurons_after_the_relu_or_before_it(importance, tmp_path, method)
     for inner in ("before", "after"):
         differs = method == "absolute" and inner == "after"
         _, messages = importance(files["before"], *words, "--inner", inner, code=2 * differs)
-        told_of = "was made with other inner" if differs else "it is done already"
+        told_of = "was made with different inner" if differs else "is already complete"
         assert told_of in messages
 
 
@@ -155,7 +155,7 @@ def test_it_goes_on_where_it_was(importance, tmp_path, monkeypatch):
     decode_all = pool.decode_all
     monkeypatch.setattr(pool, "decode_all", failing)
     _, messages = importance(out, *SMALL, code=1)
-    assert "1 of 4 pairs failed; the same command goes on" in messages
+    assert "1 of 4 pairs failed; run the same command again" in messages
     monkeypatch.undo()
     assert not out.exists()
     finished = {part: part.read_bytes() for part in parts.glob("*.safetensors")}
@@ -168,10 +168,10 @@ def test_it_goes_on_where_it_was(importance, tmp_path, monkeypatch):
         (("--pairs", "de-en"), "pairs"),
     ):
         _, errors = importance(out, *SMALL, *words, code=2)
-        assert re.search(rf"or --fresh given; .* was made with other {what}$", errors.strip())
+        assert re.search(rf"or --fresh given; .* was made with different {what}$", errors.strip())
     other_checkpoint = trained("--max-update", "5", seed="4")
     _, errors = importance(out, *SMALL, path=other_checkpoint, code=2)
-    assert errors.strip().endswith("was made with other checkpoint")
+    assert errors.strip().endswith("was made with different checkpoint")
     assert {part: part.read_bytes() for part in parts.glob("*.safetensors")} == finished
 
     marked = parts / "de-en.safetensors"
@@ -180,7 +180,7 @@ def test_it_goes_on_where_it_was(importance, tmp_path, monkeypatch):
     seconds["seconds"] = 77777.0
     stored.write(marked)
     printed, messages = importance(out, *SMALL)
-    assert "3 of 4 pairs are whole already" in messages
+    assert "3 of 4 pairs are already complete" in messages
     assert "77777.0" in printed  # that part was not made again
     assert not parts.exists()
     first, second = Importance.read(tmp_path / "whole"), Importance.read(out)
@@ -188,7 +188,7 @@ def test_it_goes_on_where_it_was(importance, tmp_path, monkeypatch):
         assert torch.equal(theta, second.modules[name])
 
     again, messages = importance(out, *SMALL)
-    assert again == printed and "it is done already" in messages
+    assert again == printed and "is already complete" in messages
     _, errors = importance(out, *SMALL, "--seed", "2", code=2)
     assert "must be a new file, or --fresh given" in errors
     assert not parts.exists()
@@ -213,7 +213,7 @@ def test_an_ended_run_goes_on_where_it_was(importance, tmp_path, number):
     assert process.returncode == {signal.SIGINT: 130, signal.SIGTERM: 143}.get(number, -number)
     assert "Traceback" not in errors and not out.exists()
     _, messages = importance(out, *slow)
-    assert "of 4 pairs are whole already" in messages and not parts.exists()
+    assert "of 4 pairs are already complete" in messages and not parts.exists()
     first, second = Importance.read(tmp_path / "whole"), Importance.read(out)
     for name, theta in first.modules.items():
         assert torch.equal(theta, second.modules[name])
@@ -285,7 +285,7 @@ def test_mistakes_are_one_line_and_leave_nothing(importance, tmp_path):
         assert "Traceback" not in errors and not printed
         assert [entry.name for entry in tmp_path.iterdir()] == ["empty.pt"]
     _, errors = importance(tmp_path / "no" / "theta", code=2)
-    assert "`--out` must be a file in a folder that is there" in errors
+    assert "`--out` must be a file in an existing folder" in errors
     _, errors = importance(out, "--longest", "1", "--pairs", "de-en", code=1)
     assert "a train sentence of at most 1 tokens (`--longest`); it has none" in errors
     importance(out, "--method", "guess", code=2)

@@ -193,7 +193,7 @@ def test_shards_are_counted_together(inspect, tmp_path: Path) -> None:
         ),
         (("--batches", "1", "--task", STOCK), f"`--task` must be tdo_translation; it is {STOCK}"),
         (("--plot", "sizes.gif"), "`--plot` must end in .svg or .png; it is sizes.gif"),
-        (("--json", "none/such.json"), "`--json` must be a file in a folder that is there"),
+        (("--json", "none/such.json"), "`--json` must be a file in an existing folder"),
     ],
 )
 def test_bad_input_is_one_line(inspect, words, message) -> None:

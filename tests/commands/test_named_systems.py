@@ -54,7 +54,7 @@ def test_what_goes_on_with_another_training_needs_a_checkpoint(capsys, option):
 def test_what_only_a_run_makes_is_to_be_given(capsys):
     name = "tdo/m2m-418m/tdo+adaptation"
     why = "has {made.converted}/model.pt, which tdo reproduce tdo makes"
-    assert f"# --finetune-from-model to be given: it {why}" in flags(capsys, name)
+    assert f"# --finetune-from-model must be given: it {why}" in flags(capsys, name)
     words = ["train", name, str(prepared().root), "--cpu", "--dry-run"]
     assert main(words) == 2
     message = f"tdo train: error: `--finetune-from-model` must be given: {name} {why}\n"
@@ -91,4 +91,4 @@ def test_estimates_know_what_the_corpus_says(capsys):
 def test_a_system_that_there_is_not(capsys, words):
     assert main(words) == 2
     (line,) = capsys.readouterr().err.splitlines()
-    assert line.startswith(f"tdo {words[0]}: error: quickstart.toml, system x: no part is x; ")
+    assert line.startswith(f"tdo {words[0]}: error: quickstart.toml, system x: unknown part x; ")

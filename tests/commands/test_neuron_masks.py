@@ -151,10 +151,10 @@ def test_erased(begun, tmp_path, capsys):
     for options, match in (
         ((), "must ablate a neuron"),
         (("--general", "1.5"), "`--general` must be from 0 to 1; it is 1.5"),
-        (("--specific", "0.5"), "`--specific` and `--pair` must come together"),
-        (("--specific", "0.5", "--pair", "en-xx"), "`--pair` must be of two of en, de, fr, es"),
+        (("--specific", "0.5"), "`--specific` and `--pair` must be used together"),
+        (("--specific", "0.5", "--pair", "en-xx"), "`--pair` must name two of en, de, fr, es"),
         (("--specific", "0.5", "--pair", "de-fr"), "must be a pair that the model has a mask for"),
-        (("--general", "0.5", "--path", str(start)), "that was trained with --tdo-neuron-masks"),
+        (("--general", "0.5", "--path", str(start)), "model trained with --tdo-neuron-masks"),
     ):
         assert cli.main([*words, *options]) == 2
         errors = capsys.readouterr().err.strip().splitlines()

@@ -263,9 +263,9 @@ def test_mistakes_are_one_line_and_leave_nothing(preference, tmp_path):
         (("--languages", "de,es"), "`--languages` must be two or more of en, de, fr, .* has es"),
         (("--pairs", "de-es"), "`--pairs` must be .* of en-de, ..., fr-de; de-es is not one"),
         (("--languages", "en,de"), "`--pairs` must select at least one direction; zero-shot has"),
-        (("--longest", "3"), "`--longest` must leave sentences; none has at most 3 tokens in"),
+        (("--longest", "3"), "`--longest` must be the length of some sentence in all of"),
         (("--variance", "1"), "`--sentences` must be larger, or `--form` must be sentence"),
-        (("--out", prepared().root), "`--out` must be a folder of its own; it is "),
+        (("--out", prepared().root), "`--out` must be a folder other than DATA; it is "),
     ):
         printed, errors = preference("--path", path, *words, code=2)
         line = errors.splitlines()[-1]

@@ -67,7 +67,7 @@ def test_a_curve_two_models_and_every_file(probe, tmp_path):
     assert record["directions"] == ["de-fr", "fr-de"]
     assert [entry["updates"] for entry in record["models"]["tdo"]] == [10, 20]
     assert list(record["models"]["tdo"][0]["accuracies"]) == ["1", "2", "3"]
-    assert "Positions found" in printed and "tdo after 10 updates" in errors
+    assert "Position accuracy" in printed and "tdo after 10 updates" in errors
     assert "again > tdo" in printed
 
 
@@ -149,7 +149,7 @@ def test_sources_are_the_sets_lines_with_their_tag():
 def test_other_models(probe, flags, layer):
     path = trained("--max-update", "2", *flags)
     printed, _ = probe("--path", path, "--halves", *SMALL, "--directions", "de-fr")
-    assert f"Classes and types are of layer {layer} of model." in printed
+    assert f"Accuracy by class and type is for layer {layer} of model." in printed
 
 
 def test_mistakes_are_one_line_and_leave_nothing(probe, tmp_path):
@@ -159,10 +159,13 @@ def test_mistakes_are_one_line_and_leave_nothing(probe, tmp_path):
     one_stage = trained("--max-update", "2", "--tdo-target-layer", "0", "--tdo-adaptation-dim", "0")
     for words, message in (
         ((last,), "`--data` must hold a valid set of each direction; .* has none of de-fr"),
-        ((f"{last},{copy}", "--halves"), "must name checkpoints of different updates as model"),
+        (
+            (f"{last},{copy}", "--halves"),
+            "must name checkpoints with different numbers of updates for model",
+        ),
         (
             (f"{last},{one_stage}", "--halves"),
-            "must name checkpoints of one model as model; .* differ",
+            "must name checkpoints of a single model for model; .* differ",
         ),
         ((last, "--halves", "--layers", "4"), "`--layers` must be at most 3"),
         ((f"a={last}", "--halves", "--against", "b"), "`--against` must be one of a; it is b"),

@@ -21,7 +21,7 @@ def mine(tmp_path, monkeypatch):
 def test_the_commands_of_a_table(mine, capsys):
     assert main(["reproduce", "mine.toml", "table1", "--scale", "smoke", "--dry-run"]) == 0
     said = capsys.readouterr().out
-    assert "table1: not at the scale smoke: large\n" in said
+    assert "table1: not available at scale smoke: large\n" in said
     assert "#   tdo+instrucl: like InstruCL at 5\n" in said
     run = mine / "runs" / "mine-smoke"
     assert f"+ tdo train {run}/tdo/system.conf {run}/text/data --save-dir" in said
@@ -50,9 +50,9 @@ def test_its_help_lists_what_a_file_has(mine, capsys):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["none.toml"], "must be a file of experiments; none.toml: No such file"),
+        (["none.toml"], "must be an experiment file; none.toml: No such file"),
         (["papers"], "`EXPERIMENTS` must be a file, or one of "),
-        (["mine.toml", "table9"], "`TABLE` must be of table1, parts, sweep; it is table9"),
+        (["mine.toml", "table9"], "`TABLE` must be one of table1, parts, sweep; it is table9"),
         (["mine.toml", "--scale", "huge"], "`--scale` must be of toy, smoke, full; it is huge"),
         (["mine.toml", "--form", "other"], "`--form` must be of shared, disjoint; it is other"),
         (["mine.toml", "--rows", "x*"], "`--rows` must be of base, tdo, "),
@@ -61,7 +61,7 @@ def test_its_help_lists_what_a_file_has(mine, capsys):
         (["mine.toml", "--from", "gone"], "`--from` must be a folder with archives; "),
         (["mine.toml", "--shape", "x"], "unrecognized arguments: --shape"),
         (["mine.toml", "--rows", "tdo", "--losses", "paper"], "`--losses` must come with rows"),
-        (["mine.toml", "table1", "--from", "."], "`--from` must come with rows that it is for"),
+        (["mine.toml", "table1", "--from", "."], "`--from` must come with rows that use it"),
         (["mine.toml", "--cpu", "--gpus-each", "2"], "`--gpus-each` must be at most 1; it is 2"),
     ],
 )
@@ -97,7 +97,7 @@ def test_commands_are_read_before_anything_is_done(mine, capsys):
     (mine / "mine.toml").write_text(text)
     assert main(["reproduce", "mine.toml", "table1", "--scale", "smoke", "--cpu"]) == 2
     (line,) = capsys.readouterr().err.splitlines()
-    assert "`mine.toml` must have commands that tdo takes; of score 'like plain=" in line
+    assert "`mine.toml` must have valid tdo commands; in score 'like plain=" in line
     assert line.endswith("--metrcs bleu; did you mean --metrics?") and not (mine / "runs").exists()
 
 
@@ -108,7 +108,7 @@ def test_a_folder_of_something_else_is_left_alone(mine, capsys):
     words = ["reproduce", "mine.toml", "table1", "--scale", "smoke", "--out", "mine", "--cpu"]
     for further in ([], ["--fresh"]):
         assert main([*words, *further]) == 2
-        assert "has a training of something else" in capsys.readouterr().err
+        assert "has a training from something else" in capsys.readouterr().err
     assert checkpoint.exists() and not (mine / "mine" / "text").exists()
 
 
@@ -122,14 +122,14 @@ def test_a_run_and_its_failure(mine, capsys, monkeypatch):
     assert main(words) == 1
     output = capsys.readouterr()
     assert "tdo/training: done in " in output.out
-    assert "error: table1/text/scores: ended with 3: no memory (all of it: " in output.err
+    assert "error: table1/text/scores: ended with 3: no memory (full log: " in output.err
     monkeypatch.setenv("FAILS", "")
     assert main(words) == 0
     said = capsys.readouterr().out
-    assert "2 steps, 0 of them trainings" in said
+    assert "2 steps, including 0 training runs" in said
     assert said.splitlines()[-1] == str(mine / "runs" / "mine-smoke" / "table1")
     assert main([*words, "--fresh"]) == 0
-    assert "3 of them trainings" in capsys.readouterr().out
+    assert "including 3 training runs" in capsys.readouterr().out
 
 
 def test_the_estimate_of_a_run(mine, capsys):
@@ -140,7 +140,7 @@ def test_the_estimate_of_a_run(mine, capsys):
         ["many-to-many/multilingual", "64.7M", "15,636", "0.8", "2.4"],
         ["many-to-many/multilingual+te", "64.7M", "19,111", "0.98", "2.9"],
     ]
-    assert lines[3][:5] == ["2", "trainings,", "5.3", "GPU", "hours:"]
+    assert lines[3][:6] == ["2", "training", "runs,", "5.3", "GPU", "hours."]
     assert main(["reproduce", "own-data", "--text", ".", "--estimate"]) == 0
     said = capsys.readouterr().out
     assert "tdo-instrucl: not in the estimate: `--epoch-sentences` must be given: " in said
@@ -157,5 +157,5 @@ def test_what_is_done_is_not_in_the_estimate(mine, capsys, monkeypatch):
     capsys.readouterr()
     assert main([*words, "--estimate"]) == 0
     done, _, row, total = capsys.readouterr().out.splitlines()
-    assert done == "1 of 2 trainings are done"
-    assert row.split()[1] == "prefix-decoder-only" and total.startswith("1 trainings, ")
+    assert done == "1 of 2 training runs are done"
+    assert row.split()[1] == "prefix-decoder-only" and total.startswith("1 training run, ")

@@ -54,7 +54,7 @@ def test_tables_over_axes_from_the_corpus_to_the_report(
     words = ["reproduce", str(tmp_path / "mine.toml"), "--scale", "smoke", "--rows", ROWS]
     words += ["--out", str(run), "--cpu"]
     assert main(words) == 0, capfd.readouterr().out
-    assert "2 of them trainings" in capfd.readouterr().out
+    assert "including 2 training runs" in capfd.readouterr().out
     cells = {cell["cell"]: cell for cell in content(run, "enters")["cells"]}
     assert list(cells) == CELLS
     assert cells["M0-no-per-token"]["run"] == "M0-no-sum"

@@ -75,7 +75,7 @@ def test_an_interrupted_training_goes_on_until_it_is_finished(
     done = run("tdo", *train(config, out, *short, "--max-update", "3"))
     assert done.returncode == 0, done.stderr
     _, errors = told(capsys, "resume", out)
-    assert errors == "it is finished: 3 of --max-update 3\n"
+    assert errors == "training is finished: 3 of --max-update 3\n"
 
     path = out / RECORD  # as if it had been interrupted
     record = json.loads(path.read_text(encoding="utf-8"))
@@ -87,7 +87,7 @@ def test_an_interrupted_training_goes_on_until_it_is_finished(
     assert "loaded checkpoint" in done.stdout.lower() + done.stderr.lower()
     assert describe(last, read(last)).updates > 3
     _, errors = told(capsys, "resume", out)
-    assert errors == "it is finished: 1 of --max-epoch 1\n"
+    assert errors == "training is finished: 1 of --max-epoch 1\n"
 
 
 def test_what_cannot_go_on_is_one_line(
@@ -100,10 +100,10 @@ def test_what_cannot_go_on_is_one_line(
         assert errors.count("\n") == 1 and "Traceback" not in errors
         return errors
 
-    assert f"`SAVE_DIR` must be a folder that tdo train has trained in; {out} has no" in refused()
+    assert f"`SAVE_DIR` must be a checkpoint folder of tdo train; {out} has no" in refused()
     for option in ("--user-dir", "--restore-file"):
         told(capsys, *train(config, out, option, str(tmp_path / "other")), code=2)
-        assert f"`SAVE_DIR` must be of a training without {option}, " in refused()
+        assert f"`SAVE_DIR` must be from a training run without {option}, " in refused()
     path = out / RECORD
     record = json.loads(path.read_text(encoding="utf-8"))
     for text, message in (

@@ -116,7 +116,7 @@ def test_all_models_of_an_ensemble_tell_their_sources(score):
     paths = trained(*CAUSAL, *TLM), trained(*CAUSAL)
     for order in (paths, paths[::-1]):
         _, shown, messages = score("--path", ":".join(map(str, order)), "--pairs", "en-de")
-        assert "the model was not trained to" in messages and "source" not in shown
+        assert "the model was not trained on it" in messages and "source" not in shown
 
 
 def test_a_given_tag_is_not_scored(score, tmp_path):
@@ -166,12 +166,12 @@ def test_the_validation_s_perplexity(score):
 @pytest.mark.parametrize(
     ("flags", "why"),
     [
-        ((*TLM, *PREFIX), "source positions see later ones"),
-        ((*TLM, "--reconstruction-task", "ae"), "the model was not trained to"),
-        ((*TLM, "--reconstruction-weight", "0"), "the model was not trained to"),
-        ((), "the model was not trained to"),
-        ((*TLM, "--langtoks", "{'main': (None, 'tgt')}"), "nothing stands before the first token"),
-        ((*TLM, "--lang-tok-replacing-bos-eos"), "nothing stands before the first token"),
+        ((*TLM, *PREFIX), "source positions attend to later ones"),
+        ((*TLM, "--reconstruction-task", "ae"), "the model was not trained on it"),
+        ((*TLM, "--reconstruction-weight", "0"), "the model was not trained on it"),
+        ((), "the model was not trained on it"),
+        ((*TLM, "--langtoks", "{'main': (None, 'tgt')}"), "no tag precedes the first source token"),
+        ((*TLM, "--lang-tok-replacing-bos-eos"), "no tag precedes the first source token"),
     ],
 )
 def test_where_the_source_s_is_no_probability(flags, why, score, tmp_path):
@@ -240,16 +240,16 @@ def test_refused(score, tmp_path):
     empty.write_text("\n \n")
     broken.write_bytes(b"fine\n\xff\n")
     for words, message in (
-        (("--text", "de"), "`--text` must be LANG=FILE with a file that is there; it is de"),
-        (("--text", f"de={tmp_path}/none"), "`--text` must be LANG=FILE with a file that is"),
-        (("--text", f"de={empty}"), "`--text` must have a line that is not empty"),
+        (("--text", "de"), "`--text` must be LANG=FILE with an existing file; it is de"),
+        (("--text", f"de={tmp_path}/none"), "`--text` must be LANG=FILE with an existing file"),
+        (("--text", f"de={empty}"), "`--text` must have a non-empty line"),
         (("--text", f"de={broken}"), "UTF-8"),
         (("--text", f"xx={empty.parent}/../{empty.parent.name}/text"), "`--text` must be LANG"),
         (("--text", f"de={empty}", "--pairs", "en-de"), "`--pairs` must be left out with --text"),
         (("--text", f"de={empty}", "--split", "valid"), "`--split` must be left out with --text"),
         (("--pairs", "en-xx"), "`--pairs` must be"),
         (("--pairs", "de-fr", "--split", "valid"), "`DATA` must hold a valid set of de-fr"),
-        (("--json", tmp_path), "`--json` must be a file in a folder that is there"),
+        (("--json", tmp_path), "`--json` must be a file in an existing folder"),
         (("--sentences", tmp_path / "no" / "file"), "`--sentences` must be a file in a folder"),
         (("--average", "some"), "`--average` must be best-N or last-N; it is some"),
         (("--max-tokens", "0"), "`--max-tokens` must be at least 1; it is 0"),

@@ -201,7 +201,7 @@ def test_a_free_tag_is_one_of_the_folders_settings(translate, tmp_path):
     assert second == {**first, "free_tag": True} != first
     for out, flags in ((usual, ["--free-tag"]), (free, [])):
         _, errors = translate(*words, out, *flags, code=2)
-        assert errors.rstrip().endswith("was made with other free_tag")
+        assert errors.rstrip().endswith("was made with different free_tag")
 
 
 @pytest.mark.parametrize("flags", [(), ("--decoder-langtok", "--lang-tok-replacing-bos-eos")])
@@ -294,9 +294,9 @@ def test_two_models_meet_in_a_pivot(translate, tmp_path):
     printed, _ = translate(*pivot, out_of, "-s", "de", "-t", "fr", "--input", german)
     assert printed.split("\n")[:-1] == expected
     _, errors = translate(*pivot, out_of, *words)
-    assert "4 of 4 directions are whole already" in errors  # with the first step
+    assert "4 of 4 directions are already complete" in errors  # with the first step
     _, errors = translate(*pivot, into, *words, code=2)
-    assert "was made with other pivot_checkpoints_sha256" in errors
+    assert "was made with different pivot_checkpoints_sha256" in errors
 
 
 def test_perplexity_is_that_of_validation():

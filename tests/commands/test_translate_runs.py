@@ -20,11 +20,11 @@ def test_what_is_whole_is_kept_and_what_is_not_is_done_again(translate, everythi
     (tmp_path / "de-en.json").unlink()
     (tmp_path / "de-en.hyp").write_text("half of it")
     _, errors = translate(*words, "--pairs", "de-en,en-de", "--max-tokens", "500")
-    assert "1 of 2 directions are whole already" in errors
+    assert "1 of 2 directions are already complete" in errors
     assert (tmp_path / "en-de.hyp").stat().st_mtime_ns == kept
     assert lines(tmp_path / "de-en.hyp") == lines(everything[0] / "de-en.hyp")
     _, errors = translate(*words, "--pairs", "de-en", "--beam", "2", code=2)
-    assert "was made with other beam" in errors
+    assert "was made with different beam" in errors
     translate(*words, "--pairs", "de-en", "--beam", "2", "--fresh")
     assert not list(tmp_path.glob("en-de.*"))
 
@@ -110,7 +110,7 @@ def running(number):
 def test_a_folder_of_something_else_is_left_alone(translate, tmp_path):
     (tmp_path / "de-fr.hyp").write_text("mine\n")
     _, errors = translate("--path", trained(), "--out", tmp_path, "--fresh", code=2)
-    assert "has hypotheses of something else" in errors
+    assert "has hypotheses from another program" in errors
     assert (tmp_path / "de-fr.hyp").read_text() == "mine\n"
 
 
@@ -143,9 +143,9 @@ def test_a_folder_of_something_else_is_left_alone(translate, tmp_path):
         (["--out", "OUT", "--seed", "-1"], "`--seed` must be a whole number from 0"),
         (["--out", "OUT", "--average", "best-2"], "`--average` must come with a folder"),
         (["--out", "OUT", "--output", "x"], "`--output` must be left out without plain text"),
-        (["--out", "DATA/dict.txt"], "`--out` must be a folder of its own"),
+        (["--out", "DATA/dict.txt"], "`--out` must be a folder other than DATA"),
         (["--input", "-", "-s", "de", "-t", "fr", "--fresh"], "`--fresh` must be left out with"),
-        (["--out", "OUT", "--path", ""], "`--path` must be checkpoints with colons"),
+        (["--out", "OUT", "--path", ""], "`--path` must be checkpoints separated by colons"),
     ],
     ids=lambda words: " ".join(words) if isinstance(words, list) else None,
 )

@@ -52,7 +52,7 @@ def test_mistakes_leave_a_conversation_as_it_was(translate):
     unknown, three, long = errors
     assert "de-xx" in unknown and "not xx" in unknown
     assert ":de-en-fr has 3" in three
-    assert long.startswith("error: de-fr takes at most 1024 tokens, it has ")
+    assert long.startswith("error: de-fr accepts at most 1024 tokens, it has ")
 
 
 def test_a_conversation_keeps_its_pivot(translate):
@@ -134,7 +134,9 @@ def test_over_long_lines_leave_the_others(translate, monkeypatch, tmp_path):
     _, messages = translate("--input", source, "--output", output, code=1)
     assert output.read_text(encoding="utf-8") == f"{first}\n\n\n{second}\n"
     (warning,) = [line for line in messages if line.startswith("warning")]
-    assert warning.startswith("warning: line 3 stays empty: de-fr takes at most 1024 tokens, it ")
+    assert warning.startswith(
+        "warning: line 3 is left empty: de-fr accepts at most 1024 tokens, it "
+    )
 
 
 def test_chunks_are_the_whole_in_order(translate, monkeypatch, tmp_path):
@@ -144,7 +146,7 @@ def test_chunks_are_the_whole_in_order(translate, monkeypatch, tmp_path):
     monkeypatch.setattr(plaintext, "CHUNK", 2)
     printed, messages = translate("--input", source)
     assert printed == expected
-    assert messages == [f"{number} of 5 lines are translated" for number in (2, 4, 5)]
+    assert messages == [f"{number} of 5 lines translated" for number in (2, 4, 5)]
     printed, messages = translate("--input", "-", stdin=source.read_text(encoding="utf-8"))
     assert printed == expected
-    assert messages[-1] == "5 lines are translated"
+    assert messages[-1] == "5 lines translated"

@@ -6,16 +6,16 @@ from pathlib import Path
 
 # What a call's last name says, by kind; names that are too common count with their owner alone.
 KINDS = {
-    "text as code": {"eval", "exec", "literal_eval", "builtins.compile"},
+    "code execution": {"eval", "exec", "literal_eval", "builtins.compile"},
     "imports": {"__import__", "import_module", "import_user_module", "hub.load", "run_path"},
-    "pickles": {
+    "unpickling": {
         "torch.load", "pickle.load", "pickle.loads", "yaml.load", "np.load", "numpy.load",
         "dill.load", "joblib.load", "safe_load", "torch.jit.load",
     },
-    "programs": {"subprocess.run", "subprocess.call", "subprocess.check_output", "os.system",
+    "subprocesses": {"subprocess.run", "subprocess.call", "subprocess.check_output", "os.system",
                  "Popen", "os.popen", "os.execv"},
-    "names of attributes": {"getattr", "attrgetter", "methodcaller"},
-    "places that are written": {
+    "attribute lookup": {"getattr", "attrgetter", "methodcaller"},
+    "file writes": {
         "makedirs", "mkdirs", "torch.save", "np.save", "SummaryWriter", "FileHandler",
         "torch_persistent_save", "copyfile", "shutil.move", "rmtree", "os.remove", "os.rename",
         "copy_from_local", "PathManager.copy", "PathManager.rm", "PathManager.rename",
@@ -45,7 +45,7 @@ def _kind(call: ast.Call, modules: set[str]) -> str | None:
     called = ast.unparse(call.func)
     name = called.rpartition(".")[2]
     if name == "open":
-        return "places that are written" if _writes(call) else None
+        return "file writes" if _writes(call) else None
     for kind, names in KINDS.items():
         if any(called == listed or called.endswith(f".{listed}") for listed in names):
             return kind if _computed(kind, name, call, modules) else None

@@ -66,7 +66,7 @@ def test_it_shows_the_commands_of_its_table(clone: Path, paper: str, table: str)
 
 def test_a_mistake_is_one_line(clone: Path) -> None:
     done = script(clone, "tpdm_table6.sh", "toy", "--rows", "multiun/huge", code=2)
-    assert done.stderr.count("\n") == 1 and "multiun/huge is none of them" in done.stderr
+    assert done.stderr.count("\n") == 1 and "multiun/huge matches none" in done.stderr
 
 
 def test_bash_is_kept_short() -> None:

@@ -29,7 +29,7 @@ def test_one_row_of_each_paper(
     words = ["reproduce", *name.split(), "--scale", "smoke", "--rows", row, "--cpu"]
     words += ["--out", str(tmp_path)]
     assert main(words) == 0, capfd.readouterr()
-    assert f"{trainings} of them trainings" in capfd.readouterr().out
+    assert f"including {trainings} training runs" in capfd.readouterr().out
     logs = sorted(tmp_path.rglob("train.log"))
     assert len(logs) == trainings
     assert all("@ 2 updates" in log.read_text() for log in logs)
@@ -72,4 +72,4 @@ def test_every_table_and_figure(
         text = (out / "table8" / "times.txt").read_text()
         for row in ("30.781", "31.046", "94.642", "95.696"):
             assert f"{row} million parameters, {row} in the paper" in text
-        assert text.count(" times a plain one") == 4
+        assert text.count(" x the plain update") == 4

@@ -18,7 +18,7 @@ def listed():
     for part in PAGE.read_text("utf-8").split("\n## ")[1:]:
         kind, _, text = part.partition("\n")
         for row in re.findall(r"^\| (`.*?`) \|", text, re.MULTILINE):
-            yield from ((kind, path) for path in re.findall(r"`([^`]+)`", row))
+            yield from ((kind.lower(), path) for path in re.findall(r"`([^`]+)`", row))
 
 
 def in_source():
@@ -27,7 +27,7 @@ def in_source():
         yield from (call for call in found(package) if not call[1].startswith(EXAMPLES))
     # what this package writes is tried by the payload tests, and chosen by its own command line
     package_calls = [*found(ROOT / "tdo_plugin"), *found(ROOT / "tdo_compat")]
-    yield from (call for call in package_calls if call[0] != "places that are written")
+    yield from (call for call in package_calls if call[0] != "file writes")
 
 
 def test_the_page_lists_each_call_of_both_packages():
@@ -40,16 +40,16 @@ def test_the_page_lists_each_call_of_both_packages():
 @pytest.mark.parametrize(
     ("line", "kind"),
     [
-        ("eval(text)", "text as code"),
-        ("ast.literal_eval(text)", "text as code"),
+        ("eval(text)", "code execution"),
+        ("ast.literal_eval(text)", "code execution"),
         ("importlib.import_module(name)", "imports"),
         ("torch.hub.load(repo)", "imports"),
-        ("torch.load(path)", "pickles"),
-        ("subprocess.run(words)", "programs"),
-        ("import torch\ngetattr(torch, name)", "names of attributes"),
-        ("getattr(cls, name)", "names of attributes"),
-        ("open(path, 'w')", "places that are written"),
-        ("open(path, mode=mode)", "places that are written"),
+        ("torch.load(path)", "unpickling"),
+        ("subprocess.run(words)", "subprocesses"),
+        ("import torch\ngetattr(torch, name)", "attribute lookup"),
+        ("getattr(cls, name)", "attribute lookup"),
+        ("open(path, 'w')", "file writes"),
+        ("open(path, mode=mode)", "file writes"),
         ("model.eval()", None),
         ("importlib.import_module('math')", None),
         ("getattr(args, name)", None),

@@ -40,9 +40,14 @@ ALLOWED = {
     },
     "launch": {"data", "runtime", "typed", "errors", "names"},
     "costs": {"analysis", "criterions", "models", "modules", "launch", "runtime", "errors"},
+    "start": {"corpora", "metrics", "costs", "launch", "data", "runtime", "errors", "names"},
+    "recording": {
+        *("evaluation", "analysis", "launch", "data", "runtime"),
+        *("checkpoints", "validation_file", "typed", "errors"),
+    },
     "experiments": {
         *("costs", "evaluation", "metrics", "launch", "data", "runtime"),
-        *("typed", "errors", "names"),
+        *("installation", "typed", "errors", "names"),
     },
 }
 

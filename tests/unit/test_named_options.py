@@ -17,12 +17,12 @@ from tdo_plugin.cli import build_parser
 ROOT = Path(__file__).parents[2]
 OPTION = re.compile(r"(?<![\w-])--[a-z][a-z0-9-]*[a-z0-9]")
 OTHERS = {
+    "docker": "--build-arg --tag",
     "git": "--porcelain --untracked-files",
     "pip": "--force-reinstall --no-cache-dir --no-deps",
     "sacrebleu": "--tokenize",
     "sbatch, squeue and srun": "--format --gpus-per-node --job-name --kill-on-bad-exit "
     "--noheader --ntasks-per-node --open-mode --parsable --requeue --signal --time --user",
-    "scripts/setup.sh": "--eval",
     "torchrun": "--nnodes --nproc-per-node --rdzv-backend --rdzv-endpoint --rdzv-id --standalone",
     # options whose names are put together, and an example of a form
     "beginnings": "--flag --lexical --max --num --reconstruction --reset --tdo",

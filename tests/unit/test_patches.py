@@ -33,6 +33,8 @@ ALWAYS = {
     "given-paths",
     "options-that-are-read",
     "quick-settings",
+    "records-trainings",
+    "watched-progress",
     "restored-task",
     "user-dir-by-name",
     "ends-when-told",
@@ -68,6 +70,7 @@ NOT_NEEDED = {
     "cuda-autocast": fake_version(torch, "2.3.1+cu121"),
     "torch-warnings": fake_version(torch, "1.13.1"),
     "numpy-names": fake_numpy,
+    "one-wandb-run": lambda patch: patch.setattr(importlib.util, "find_spec", lambda name: None),
     "bitarray-rindex": lambda patch: patch.setattr(
         bitarray.util, "rindex", object(), raising=False
     ),

@@ -1,1 +1,1 @@
-"""From a checkpoint to hypotheses: many directions with one load of the model."""
+"""Decoding many directions while loading the model only once."""

@@ -1,4 +1,4 @@
-"""Batches of a set that is decoded or scored, no sentence of it longer than models can read."""
+"""Batches of a set for decoding or scoring, with a check of sentence lengths."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ BATCH_MULTIPLE = 8  # fairseq's --required-batch-size-multiple
 
 
 def limits(task: Any, models: Sequence[Any]) -> tuple[int, int]:
-    """The most tokens of a source and of a target, tags and end symbols included."""
+    """The maximum tokens of source and target, including tags and end symbols."""
     from fairseq import utils
 
     source, target = utils.resolve_max_positions(
@@ -27,13 +27,13 @@ def batches_of(
     """All batches of a set.
 
     Args:
-        task: of the set's direction.
+        task: the task of the set's direction.
         dataset: the set.
-        models: that are to read it.
-        options: of which the size of batches and the seed count here.
+        models: the models that process the set.
+        options: decoding options; batch size and seed are used.
 
     Raises:
-        UserError: a sentence that is too long for a model or for a batch.
+        UserError: a sentence is too long for a model or for a batch.
     """
     _check_lengths(task, dataset, models)
     try:
@@ -70,7 +70,7 @@ def _check_lengths(task: Any, dataset: Any, models: Sequence[Any]) -> None:
 def batches_of_some(
     dataset: Any, numbers: Sequence[int], options: DecodingOptions
 ) -> Iterator[Any]:
-    """Batches of some sentences of a set, longest together."""
+    """Batches of some sentences of a set, sorted by length."""
     import numpy as np
 
     ordered = np.array(sorted(numbers, key=dataset.num_tokens), dtype=np.int64)

@@ -1,4 +1,4 @@
-"""Which checkpoints decode: files as they are, or a folder's average as a paper takes it."""
+"""The checkpoints to decode with: given files, or the average of a folder's checkpoints."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ def resolve(
     """The files of `--path A[:B...]`; a folder becomes its average, one file.
 
     Args:
-        text: paths, several with colons between them.
-        rule: `best-5`, `last-5`, ...: what of a folder is averaged.
-        say: told what was averaged.
-        option: that names the paths, for messages.
-        write: whether an average that is not there yet is made.
+        text: paths separated by colons.
+        rule: `best-5`, `last-5`, ...: which checkpoints of a folder to average.
+        say: called with a line about what was averaged.
+        option: the option with the paths, for messages.
+        write: whether to make a missing average.
 
     Raises:
-        UserError: no such file, a folder without enough checkpoints, or an average that is to be
-            made and must not.
+        UserError: a missing file, a folder without enough checkpoints, or a missing average
+            without `write`.
     """
     parts = text.split(":")
     if not all(parts):
-        raise UserError(f"`{option}` must be checkpoints with colons between them; it is {text}")
+        raise UserError(f"`{option}` must be checkpoints separated by colons; it is {text}")
     for path in map(Path, parts):
         if not (path.is_file() or path.is_dir()):
             raise UserError(f"`{option}` must name checkpoints that exist; {path} does not")
@@ -42,10 +42,10 @@ def resolve(
 
 
 def check_rule(rule: str) -> tuple[str, int]:
-    """Kind and number of `best-5` or `last-5`.
+    """Parse `best-5` or `last-5` into kind and number.
 
     Raises:
-        UserError: it is neither.
+        UserError: the rule is neither.
     """
     kind, _, count = rule.partition("-")
     if kind not in ("best", "last") or not count.isdigit():
@@ -67,12 +67,12 @@ def _of_folder(folder: Path, rule: str, say: Callable[[str], None], write: bool)
     if output.is_file() and output.stat().st_mtime >= max(p.stat().st_mtime for p in chosen):
         extra = read(output).get("extra_state") or {}
         if [checkpoint["name"] for checkpoint in extra.get("averaged", ())] == names:
-            say(f"{output} is the average of {', '.join(names)} already")
+            say(f"{output} is already the average of {', '.join(names)}")
             return output.resolve()
     if not write:
         raise UserError(
-            f"`--path` must be a file with --dry-run, or a folder with {output.name}; {folder} is "
-            "without (tdo average makes one)"
+            f"`--path` must be a file with --dry-run, or a folder with {output.name}; {folder} has "
+            "none (tdo average makes it)"
         )
     save_whole(average(chosen), str(output))
     say(f"{output}: average of {', '.join(names)}")
@@ -80,7 +80,7 @@ def _of_folder(folder: Path, rule: str, say: Callable[[str], None], write: bool)
 
 
 def describe(path: Path) -> dict[str, Any]:
-    """What a report says of a checkpoint: its updates, what was averaged, what trained it."""
+    """The description of a checkpoint for reports: updates, averaged checkpoints, training."""
     from tdo_plugin.checkpoints import describe as describe_state
     from tdo_plugin.checkpoints import read
 

@@ -1,4 +1,4 @@
-"""What a worker does for one direction, and the order in which directions are dealt out."""
+"""Decoding jobs of workers, one per direction, and their plan."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ if TYPE_CHECKING:
 
 
 class AnyJob(Protocol):
-    """What one worker does at a time; hashable.
+    """A unit of work for one worker; hashable.
 
     Attributes:
-        sentences: how many it goes through.
-        name: what progress calls it.
-        target: the language that it puts out.
-        counts: whether progress counts it among those to do.
+        sentences: number of sentences.
+        name: name in the progress display.
+        target: language of the output.
+        counts: whether the progress display counts the job.
     """
 
     @property
@@ -51,13 +51,13 @@ class AnyJob(Protocol):
     def counts(self) -> bool: ...
 
     def is_whole(self, out: Path) -> bool:
-        """Whether all that it makes is there already."""
+        """Whether all output exists."""
         ...
 
     def perform(
         self, loaded: Any, data: DataFolder, out: Path, progress: Callable[[int], None]
     ) -> None:
-        """Do it with what the worker has loaded; raises UserError where that cannot be."""
+        """Do the job with what the worker has loaded; raises UserError on failure."""
         ...
 
 
@@ -66,13 +66,13 @@ class Job:
     """One direction for one worker.
 
     Attributes:
-        direction: whose files the job writes, such as `de-fr`.
-        sentences: of its test set.
-        key: of what the files depend on: settings, source and reference text.
-        pivot: the language between source and target; None translates straight.
-        first_step: where the translations into the pivot are, in the form that the model knows.
-        into_pivot: whether the job makes that file instead of the direction's.
-        perplexity: whether to measure the validation set's perplexity too.
+        direction: the direction, such as `de-fr`.
+        sentences: number of sentences in its test set.
+        key: digest of everything the files depend on: settings, source and reference text.
+        pivot: the pivot language; None for direct translation.
+        first_step: the file with the translations into the pivot, in the model's text form.
+        into_pivot: whether the job makes `first_step` instead of the direction's files.
+        perplexity: whether to also compute the validation set's perplexity.
     """
 
     direction: str
@@ -85,36 +85,36 @@ class Job:
 
     @property
     def name(self) -> str:
-        """What progress calls it."""
+        """The name in the progress display."""
         if self.into_pivot:
             return f"{self.direction.split('-')[0]}-{self.pivot} (first step of a pivot)"
         return self.direction
 
     @property
     def target(self) -> str:
-        """The language that it puts out."""
+        """The language of the output."""
         return str(self.pivot if self.into_pivot else self.direction.split("-")[1])
 
     @property
     def counts(self) -> bool:
-        """Whether it makes a direction's files."""
+        """Whether the job makes a direction's files."""
         return not self.into_pivot
 
     def is_translated(self, out: Path) -> bool:
-        """Whether its text is there already."""
+        """Whether the translations exist."""
         if self.into_pivot:
             return self.first_step is not None and self.first_step.is_file()
         return is_whole(out, self.direction, self.key)
 
     def is_whole(self, out: Path) -> bool:
-        """Whether all that it makes is there already."""
+        """Whether all output exists."""
         summary = read_summary(out, self.direction) or {}
         return self.is_translated(out) and (not self.perplexity or "perplexity" in summary)
 
     def perform(
         self, translators: Translators, data: DataFolder, out: Path, progress: Callable[[int], None]
     ) -> None:
-        """Translate and write what is not there yet.
+        """Translate, and write the missing output.
 
         Raises:
             UserError: the direction cannot be translated.
@@ -138,21 +138,21 @@ def plan(
     pivot: str | None = None,
     perplexity: bool = False,
 ) -> tuple[list[list[Job]], list[str]]:
-    """Jobs in stages: those of a stage do not wait for each other, those of the next do.
+    """Plan jobs in stages: jobs of a stage are independent, and follow the previous stage.
 
-    A direction from or into the pivot is translated straight. A source text that several
-    directions share goes into the pivot once.
+    A direction from or into the pivot is translated directly. A source text that several
+    directions share is translated into the pivot once.
 
     Args:
         data: the folder with the test sets.
-        out: where results go.
-        directions: to translate.
-        settings: a digest of how.
+        out: the output folder.
+        directions: the directions to translate.
+        settings: a digest of the decoding settings.
         pivot: see `Job`.
         perplexity: see `Job`.
 
     Returns:
-        The stages, and a line for each direction that cannot be translated.
+        The stages, and an error line for each direction that cannot be translated.
     """
     hashes: dict[Path, str] = {}
 
@@ -161,7 +161,7 @@ def plan(
             hashes[path] = sha256(path)
         return hashes[path]
 
-    # what is translated does not follow from the plain text then
+    # with plain references, the plain text does not determine the text to translate
     in_pieces_alone = read_text_form(data.root).plain_references
     first: dict[Path, Job] = {}
     last, failures = [], []
@@ -183,7 +183,9 @@ def plan(
             first.setdefault(place, Job(direction, job.sentences, key, pivot, place, True))
             job = Job(direction, job.sentences, key, pivot, place, False, perplexity)
         last.append(job)
-    last.sort(key=lambda job: -job.sentences)  # the longest first, so that no worker waits for it
+    last.sort(
+        key=lambda job: -job.sentences
+    )  # longest first, so that no worker waits long for the last job
     return [stage for stage in (list(first.values()), last) if stage], failures
 
 
@@ -218,7 +220,7 @@ def _translate(
     if job.first_step is None:
         hypotheses = translators.of(job.direction).translate_test(job.direction, progress)
     elif not job.first_step.is_file():
-        raise UserError(f"`--pivot` must be reached first; the step into {job.pivot} failed")
+        raise UserError(f"the first step, into the pivot {job.pivot}, must succeed; it failed")
     else:
         lines = list(read_lines(job.first_step))
         step = f"{job.pivot}-{target}"
@@ -228,10 +230,10 @@ def _translate(
 
 
 def sides_of(job: Job, data: DataFolder) -> Texts:
-    """The sources and references of a direction; the sources stand for hypotheses, too.
+    """The sources and references of a direction, with the sources as placeholder hypotheses.
 
     Raises:
-        UserError: one of them is missing, or their numbers differ.
+        UserError: a side is missing, or the numbers of lines differ.
     """
     sources, references = (
         data_side(data, job.direction, language) for language in languages_of(job.direction)
@@ -252,15 +254,15 @@ def write_result(
     """Write all files of a direction.
 
     Args:
-        job: the direction's.
-        out: where they go.
-        sides: what `sides_of` read.
-        hypotheses: one a sentence.
-        seconds: how long it took to translate.
-        between: with a pivot, what stood between.
+        job: the direction's job.
+        out: the output folder.
+        sides: the result of `sides_of`.
+        hypotheses: one per sentence.
+        seconds: translation time in seconds.
+        between: translations into the pivot, if there is one.
 
     Raises:
-        UserError: there are not as many hypotheses as sentences.
+        UserError: the number of hypotheses differs from that of sentences.
     """
     texts = replace(sides, hypotheses=tuple(hypothesis.text for hypothesis in hypotheses))
     check_counts(texts)
@@ -277,7 +279,7 @@ def write_result(
 def _records(
     texts: Texts, hypotheses: Sequence[Hypothesis], between: Sequence[str] | None
 ) -> list[dict[str, object]]:
-    """One record a sentence, for the JSON lines file; scores are log2, as fairseq prints them."""
+    """One record per sentence for the JSON lines file; scores are log2, as in fairseq's output."""
     assert texts.sources is not None
     rows = zip(texts.sources, hypotheses, texts.references, strict=True)
     return [

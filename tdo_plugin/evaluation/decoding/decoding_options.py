@@ -1,4 +1,4 @@
-"""How to decode, as one frozen record that every worker gets."""
+"""Decoding options, as one frozen record for all workers."""
 
 from __future__ import annotations
 
@@ -19,25 +19,25 @@ NUMBERS = {
 
 @dataclass(frozen=True)
 class DecodingOptions:
-    """The model, the search, and the size of a batch.
+    """The model, the search, and the batch size.
 
     Attributes:
-        checkpoints: of the model; several are an ensemble.
+        checkpoints: the model; several checkpoints form an ensemble.
         beam: beam size.
-        length_penalty: its exponent.
+        length_penalty: exponent of the length penalty.
         penalty_form: `length` or `gnmt` (see `length_penalty.py`).
         max_len_a: hypotheses have at most `max_len_a` * source length + `max_len_b` tokens.
         max_len_b: see `max_len_a`.
-        min_len: hypotheses have at least so many tokens.
-        unk_penalty: taken off the score of the unknown word.
-        no_repeat_ngram_size: n-grams of this size occur once; 0: no limit.
-        temperature: logits are divided by it.
-        sampling: draw tokens instead of searching.
-        sampling_topk: draw from so many of the likeliest tokens; -1: from all.
-        free_tag: a tag that hypotheses are forced to begin with counts 0 in their scores.
-        seed: of the draws, the same for every direction.
-        max_tokens: tokens of a batch, padding included; None: no limit.
-        batch_size: sentences of a batch; None: no limit.
+        min_len: minimum number of tokens of hypotheses.
+        unk_penalty: penalty subtracted from the score of the unknown word.
+        no_repeat_ngram_size: n-grams of this size are not repeated; 0: no limit.
+        temperature: divisor of the logits.
+        sampling: sample tokens instead of beam search.
+        sampling_topk: sample from this number of most likely tokens; -1: from all.
+        free_tag: count a forced target tag as 0 in hypothesis scores.
+        seed: seed of sampling, the same for every direction.
+        max_tokens: tokens per batch including padding; None: no limit.
+        batch_size: sentences per batch; None: no limit.
         precision: `fp32`, `fp16` or `bf16`.
     """
 
@@ -60,7 +60,7 @@ class DecodingOptions:
     precision: str = "fp32"
 
     def check(self) -> None:
-        """Raise UserError where a value makes no sense."""
+        """Raise UserError for an invalid value."""
         least = {"beam": 1, "max_len_a": 0, "max_len_b": 1, "min_len": 1, "seed": 0}
         least |= {"no_repeat_ngram_size": 0, "max_tokens": 1, "batch_size": 1}
         for name, bound in least.items():
@@ -81,6 +81,6 @@ class DecodingOptions:
             )
         if self.sampling_topk != -1 and not (self.sampling and self.sampling_topk > 0):
             raise UserError(
-                "`--sampling-topk` must be above 0 and come with --sampling; "
+                "`--sampling-topk` must be above 0 and used with --sampling; "
                 f"it is {self.sampling_topk}"
             )

@@ -1,10 +1,10 @@
-"""Sentences that run on long after the rest of their batch are put off and decoded together.
+"""Postponing sentences that decode much longer than the rest of their batch.
 
-A batch takes as many steps as its longest hypothesis, and a model that repeats itself goes on to
-the limit: steps that cost nearly as much for one sentence as for twenty. So a search first stops
-where a translation is much longer than its source. What was done by then is what it would have
-been without the stop; the rest is to be decoded again from the start, to the true limit, in
-batches of its own.
+A batch takes as many steps as its longest hypothesis, and a model that repeats itself continues to
+the length limit, in steps that cost nearly as much for one sentence as for twenty. So a search
+first stops when translations are much longer than their sources. Sentences that are finished by
+then have the same result as without the stop; the others are decoded again from the start, up to
+the true limit, in separate batches.
 """
 
 from __future__ import annotations
@@ -13,19 +13,19 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-RATIO = 1.5  # target tokens to a source token
-ROOM = 5  # target tokens beyond that
-MOST = 4  # where more than 1 in so many sentences is put off, later batches get twice the ratio
+RATIO = 1.5  # target tokens per source token
+ROOM = 5  # additional target tokens
+MOST = 4  # if more than 1 in this many sentences is postponed, the ratio is doubled
 
 Ranked = Sequence[dict[str, Any]]
 
 
 class EarlyStop:
-    """A stop before the limit of fairseq's generator.
+    """An early stop of fairseq's generator, before its length limit.
 
     Args:
-        generator: fairseq's `SequenceGenerator`, for a search without chance.
-        ratio: target tokens to a source token at the stop.
+        generator: fairseq's `SequenceGenerator`, for a deterministic search.
+        ratio: target tokens per source token at the stop.
     """
 
     def __init__(self, generator: Any, ratio: float = RATIO) -> None:
@@ -34,7 +34,7 @@ class EarlyStop:
 
     @classmethod
     def never(cls, generator: Any) -> EarlyStop:
-        """The true limit."""
+        """No early stop, only the true limit."""
         return cls(generator, math.inf)
 
     def search(
@@ -43,11 +43,11 @@ class EarlyStop:
         """Run the generator on a batch.
 
         Args:
-            source_length: of the batch's longest source, in tokens.
-            run: does it.
+            source_length: length of the batch's longest source, in tokens.
+            run: runs the generator.
 
         Returns:
-            Each sentence's hypotheses, and whether they are worth nothing, since it was stopped.
+            Each sentence's hypotheses, and whether they are invalid because of the early stop.
         """
         generator = self._generator
         limit = generator.max_len
@@ -67,9 +67,9 @@ class EarlyStop:
         return batch, stopped
 
     def _is_stopped(self, ranked: Ranked, last: int) -> bool:
-        """A sentence is done when as many hypotheses as the beam is wide have ended by themselves.
+        """Whether fewer hypotheses than the beam size have ended by themselves.
 
-        At the last step fairseq ends whatever is left, with one token more.
+        At the last step, fairseq ends all unfinished hypotheses with one more token.
         """
         longest = max((len(hypothesis["tokens"]) for hypothesis in ranked), default=0)
         return len(ranked) < self._generator.beam_size or longest > last

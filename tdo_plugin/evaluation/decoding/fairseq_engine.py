@@ -1,7 +1,7 @@
-"""The engine `fairseq`: a stock `fairseq-generate` for each direction, which loads the model anew.
+"""The engine `fairseq`: run stock `fairseq-generate` for each direction, loading the model anew.
 
-What the program wrote and said stays in OUT/fairseq/SOURCE-TARGET. The files of a direction are
-made of that, as the workers of `pool.py` make them of their hypotheses.
+The program's output and log stay in OUT/fairseq/SOURCE-TARGET. A direction's files are made from
+them, in the same form as the files of the workers in `pool.py`.
 """
 
 from __future__ import annotations
@@ -40,30 +40,30 @@ from tdo_plugin.metrics.textform import read_text_form
 from tdo_plugin.runtime.commands import Commands
 from tdo_plugin.runtime.log_ends import last_line
 
-NO_FLAGS = ("checkpoints", "penalty_form", "precision")  # of the options, what is no flag by itself
-NAMED = ("beam", "max_tokens")  # what fairseq has another default of
+NO_FLAGS = ("checkpoints", "penalty_form", "precision")  # options that are not single flags
+NAMED = ("beam", "max_tokens")  # options with another default in fairseq
 OTHER_NAMES = {"length_penalty": "lenpen", "unk_penalty": "unkpen"}
 SWITCHES = ("decoder_langtok", "lang_tok_replacing_bos_eos")  # flags of a task without a value
 
 
 @dataclass(frozen=True)
 class FairseqWork(Work):
-    """What the commands of a run need to know.
+    """The input of a run's commands.
 
     Attributes:
-        flags: of fairseq-generate, handed on behind all others.
+        flags: further flags of fairseq-generate, appended to the others.
     """
 
     flags: tuple[str, ...] = ()
 
     @property
     def settings(self) -> dict[str, Any]:
-        """What hypotheses depend on beside the options."""
+        """The settings that determine hypotheses besides the options."""
         return {"engine": "fairseq", "flags": list(self.flags)}
 
     @cached_property
     def languages(self) -> list[str]:
-        """Those that the checkpoint knows."""
+        """The languages of the checkpoint."""
         return text_settings.languages_of(self._state)
 
     @cached_property
@@ -71,24 +71,24 @@ class FairseqWork(Work):
         return state_of(self.options.checkpoints)
 
     def folder(self, direction: str) -> Path:
-        """Where the command of a direction writes to."""
+        """The folder that the command of a direction writes to."""
         return self.out / RAW / direction
 
     def command(self, direction: str, device: str) -> list[str]:
         """The stock command of a direction such as `de-fr`.
 
         Args:
-            direction: of which the test set is translated.
-            device: `cpu`, or else the GPU that the process sees.
+            direction: the direction to translate.
+            device: `cpu`, or any other value for the GPU that the process sees.
 
         Raises:
-            UserError: the checkpoints are none of a multilingual task, or do not fit together.
+            UserError: the checkpoints are not of a multilingual task, or are incompatible.
         """
         source, target = languages_of(direction)
         return [
             *("fairseq-generate", str(self.data.root), "--user-dir", str(self.user_dir or PLUGIN)),
             *task_flags(self._state),
-            # fairseq's own task asks for pairs, whichever, though the model has its own
+            # fairseq's task requires some pairs, although the model has its own
             *(f"--langs={','.join(self.languages)}", f"--lang-pairs={direction}"),
             *("--source-lang", source, "--target-lang", target, "--gen-subset", "test"),
             *("--path", ":".join(map(str, self.options.checkpoints))),
@@ -100,10 +100,10 @@ class FairseqWork(Work):
 
 
 def task_flags(state: dict[str, Any]) -> list[str]:
-    """The flags of the task that trained a checkpoint, and those that let it decode any length.
+    """The flags of the task that trained a checkpoint, and flags to decode any length.
 
-    fairseq's own task takes nothing from the checkpoint; `tdo_translation` finds the same there.
-    A flag and its value are one word, so that no value of a file can be a flag of its own.
+    fairseq's task reads nothing from the checkpoint, while `tdo_translation` reads the same values
+    there. A flag and its value are one word, so that no value from a file can act as a flag.
     """
     options = text_settings.task_options(state)
     words = [f"--task={getattr(options, '_name', None) or options.task}"]
@@ -126,14 +126,14 @@ def _text(value: Any) -> str:
 
 
 def search_flags(options: DecodingOptions) -> list[str]:
-    """The flags of the search, the batch and the number format.
+    """The flags for search, batch size and number format.
 
     Raises:
-        UserError: fairseq-generate has none for it.
+        UserError: an option that fairseq-generate does not support.
     """
     if options.penalty_form != "length":
         raise UserError(
-            "`--lenpen-form` must be length with --engine fairseq (a protocol may say it, too); "
+            "`--lenpen-form` must be length with --engine fairseq (a protocol may also set it); "
             f"it is {options.penalty_form}"
         )
     words = []
@@ -144,7 +144,7 @@ def search_flags(options: DecodingOptions) -> list[str]:
         if value != field.default or field.name in NAMED:
             flag = f"--{OTHER_NAMES.get(field.name, field.name).replace('_', '-')}"
             words += [flag] if value is True else [flag, str(value)]
-    if options.sampling:  # fairseq draws as many as it ranks
+    if options.sampling:  # for sampling, fairseq requires nbest = beam
         words += ["--nbest", str(options.beam)]
     return words if options.precision == "fp32" else [*words, f"--{options.precision}"]
 
@@ -156,17 +156,17 @@ def generate_all(
     environment: dict[str, str],
     lock: int | None = None,
 ) -> Iterator[Event]:
-    """Run a command for each job, as many at a time as there are devices; yields news as it comes.
+    """Run a command for each job, one per device at a time, and yield events.
 
     Args:
-        stages: of jobs; without a pivot there is one.
-        work: what the commands need.
-        devices: one command each at a time, such as `cuda:0` or `cpu`.
-        environment: variables for the commands.
-        lock: the descriptor that keeps the folder; commands have it as long as they live.
+        stages: lists of jobs; one list without a pivot.
+        work: the input of the commands.
+        devices: devices such as `cuda:0` or `cpu`.
+        environment: environment variables for the commands.
+        lock: file descriptor of the folder's lock, which the commands inherit.
 
     Raises:
-        UserError: as `FairseqWork.command`.
+        UserError: see `FairseqWork.command`.
     """
     jobs = [job for stage in stages for job in stage]
     commands = {job: work.command(job.direction, devices[0]) for job in jobs}
@@ -199,7 +199,7 @@ def generate_all(
 
 
 def _gpu(device: str) -> dict[str, str]:
-    """The variable that shows a process its GPU alone."""
+    """The variable that makes only its GPU visible to a process."""
     kind, _, number = device.partition(":")
     return {"CUDA_VISIBLE_DEVICES": visible_gpu(int(number))} if kind == "cuda" else {}
 
@@ -215,7 +215,7 @@ def _generate(
     """Translate one direction and write its files.
 
     Raises:
-        UserError: it cannot be translated; the command's last line is in the message.
+        UserError: the command failed; its last line is in the message.
     """
     check_languages(work.languages, job.direction)
     sides = sides_of(job, work.data)
@@ -227,7 +227,7 @@ def _generate(
     if code:
         raise UserError(
             f"`fairseq-generate` must succeed; it ended with {code}: {last_line(log)} "
-            f"(all of it: {log})"
+            f"(full log: {log})"
         )
     hypotheses = _hypotheses(job, work, folder / GENERATED)
     write_result(job, work.out, sides, hypotheses, time.monotonic() - start)

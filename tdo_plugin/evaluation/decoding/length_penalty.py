@@ -4,10 +4,10 @@ from __future__ import annotations
 
 
 class GnmtExponent:
-    """Stands where fairseq has the exponent of its length penalty.
+    """Replaces the exponent of fairseq's length penalty.
 
-    fairseq divides a hypothesis' log-probability by `length ** exponent`, the end symbol counted;
-    here that power is ((5 + length) / 6) ** exponent, as in GNMT (equation 14).
+    fairseq divides a hypothesis' log-probability by `length ** exponent`, including the end symbol;
+    with this class the power is ((5 + length) / 6) ** exponent, as in GNMT (equation 14).
     """
 
     def __init__(self, exponent: float) -> None:
@@ -18,5 +18,5 @@ class GnmtExponent:
 
 
 def length_exponent(exponent: float, form: str) -> float | GnmtExponent:
-    """What fairseq's generator takes as `len_penalty` for a form, `length` or `gnmt`."""
+    """The `len_penalty` of fairseq's generator for the form `length` or `gnmt`."""
     return GnmtExponent(exponent) if form == "gnmt" else exponent

@@ -1,4 +1,4 @@
-"""How likely sentence pairs are to a model, and sources where it has learnt to predict them.
+"""Log-likelihoods of sentence pairs, and of sources if the model was trained to predict them.
 
 Shapes: B sentences, S source, T target, V vocabulary.
 """
@@ -20,14 +20,14 @@ from tdo_plugin.modules.losses.reconstruction_loss import reconstruction_target
 
 @dataclass(frozen=True)
 class Likelihood:
-    """Of one sentence pair.
+    """Log-likelihoods of one sentence pair.
 
     Attributes:
-        number: of the sentence in its set.
+        number: index of the sentence in its set.
         target: log P(target | source), in nats.
-        target_tokens: how many that are; the end symbol counts, padding and a tag do not.
-        source: log P(source) after its tag, likewise; None where it was not asked for.
-        source_tokens: how many that are.
+        target_tokens: number of target tokens, with the end symbol, without padding and tag.
+        source: log P(source) after its tag, in nats; None if not computed.
+        source_tokens: number of source tokens.
     """
 
     number: int
@@ -40,14 +40,14 @@ class Likelihood:
 def likelihoods(
     models: Sequence[Any], task: Any, batches: Iterable[Any], device: torch.device, source: bool
 ) -> Iterator[Likelihood]:
-    """Of each sentence, in the order of the batches; several models mix their probabilities.
+    """The likelihoods of each sentence, in the order of the batches.
 
     Args:
-        models: in evaluation mode.
-        task: of the direction.
-        batches: of its sentences.
-        device: of the models.
-        source: whether sources are scored too, each token given those before it.
+        models: models in evaluation mode; the probabilities of several models are averaged.
+        task: the task of the direction.
+        batches: batches of its sentences.
+        device: the device of the models.
+        source: whether to also score sources, each token given the previous ones.
     """
     from fairseq import utils
 
@@ -63,7 +63,7 @@ def likelihoods(
 
 
 def perplexity(total: float, tokens: int) -> float:
-    """exp of the mean negative log-likelihood of a token; infinite beyond what a float holds."""
+    """exp of the mean negative log-likelihood per token; infinite on overflow."""
     try:
         return math.exp(-total / tokens)
     except OverflowError:
@@ -71,7 +71,7 @@ def perplexity(total: float, tokens: int) -> float:
 
 
 def _target(models: Sequence[Any], task: Any, sample: dict[str, Any]) -> tuple[Tensor, Tensor]:
-    """Log-likelihood and number of tokens of each target, (B,) both."""
+    """Log-likelihood and number of tokens of each target, both (B,)."""
     from tdo_plugin.models.forced_tag import forces_tag
 
     target = sample["target"]
@@ -85,7 +85,7 @@ def _target(models: Sequence[Any], task: Any, sample: dict[str, Any]) -> tuple[T
 
 
 def _source(models: Sequence[Any], task: Any, fed: dict[str, Any]) -> tuple[Tensor, Tensor]:
-    """The same of each source behind its tag."""
+    """Log-likelihood and number of tokens of each source after its tag, both (B,)."""
     pad = task.source_dictionary.pad()
     tags = torch.tensor(tag_ids(task), device=fed["src_tokens"].device)
     tokens = reconstruction_target(fed["src_tokens"], "lm", tags, pad)
@@ -101,7 +101,7 @@ def _source(models: Sequence[Any], task: Any, fed: dict[str, Any]) -> tuple[Tens
 
 
 def _summed(each: Sequence[Tensor], tokens: Tensor, kept: Tensor) -> tuple[Tensor, Tensor]:
-    """Of log-probabilities (B, L, V) of some models those of tokens (B, L) that are kept."""
+    """Summed mixed log-probabilities of kept tokens (B, L), from (B, L, V) of each model."""
     mixed = torch.stack(list(each)).logsumexp(0) - math.log(len(each))
     chosen = mixed.gather(-1, tokens[..., None])[..., 0].double()
     return chosen.masked_fill(~kept, 0).sum(1), kept.sum(1)

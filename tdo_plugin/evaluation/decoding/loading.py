@@ -1,4 +1,4 @@
-"""Checkpoints of a multilingual task, opened beside a data folder of their dictionary."""
+"""Loading checkpoints of a multilingual task with a data folder that has their dictionary."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ MAX_POSITIONS = 1024  # fairseq's default for a task
 
 
 def load_models(checkpoints: Sequence[Path], data: DataFolder) -> tuple[list[Any], Any]:
-    """The models, on the CPU, and the task that they share.
+    """The models, on the CPU, and their common task.
 
     Raises:
-        UserError: the checkpoints are none of a multilingual task, do not fit the data, or are of
-            models that read text of different ways.
+        UserError: the checkpoints are not of a multilingual task, do not match the data, or have
+            models with different text processing.
     """
     from fairseq import checkpoint_utils
 
@@ -41,14 +41,14 @@ def load_models(checkpoints: Sequence[Path], data: DataFolder) -> tuple[list[Any
 
 
 def task_of(base: Any, direction: str) -> Any:
-    """The task as fairseq-generate would have set it up for one direction.
+    """The task as fairseq-generate would set it up for one direction.
 
     Args:
-        base: of the checkpoints.
+        base: the task of the checkpoints.
         direction: such as `de-fr`.
 
     Raises:
-        UserError: the checkpoints do not know a language of it.
+        UserError: the checkpoints lack a language of the direction.
     """
     check_languages(base.langs, direction)
     args = copy.copy(base.args)
@@ -58,17 +58,17 @@ def task_of(base: Any, direction: str) -> Any:
 
 
 def check_languages(languages: Sequence[str], direction: str) -> None:
-    """Raise UserError where a checkpoint of these languages lacks one of the direction's."""
+    """Raise UserError if a checkpoint's languages lack one of the direction's."""
     for language in direction.split("-"):
         if language not in languages:
             raise UserError(
                 f"the checkpoint must know the languages of {direction}; it knows "
-                f"{', '.join(languages)}, not {language}"
+                f"{', '.join(languages)}, but not {language}"
             )
 
 
 def has_set(data: DataFolder, split: str, direction: str) -> bool:
-    """Whether the folder holds a split of a direction; fairseq reads a pair both ways."""
+    """Whether the folder has a split of a direction; fairseq uses a pair in both directions."""
     source, target = direction.split("-")
     return any(
         (data.root / f"{split}.{pair}.{source}.idx").is_file()
@@ -77,30 +77,30 @@ def has_set(data: DataFolder, split: str, direction: str) -> bool:
 
 
 def _overrides(checkpoints: Sequence[Path], data: DataFolder) -> dict[str, Any]:
-    """What is different from training: where the data is, and that nothing is trained.
+    """Settings that differ from training: the data folder, and no training.
 
-    A task that knows source and target loads two dictionaries instead of one a language.
+    A task with source and target language loads two dictionaries instead of one per language.
     """
     state = state_of(checkpoints)
     settings, languages = settings_of(task_options(state)), languages_of(state)
     first, second = _two_of(languages, data)
     overrides: dict[str, Any] = {
         **{"data": str(data.root), "source_lang": first, "target_lang": second},
-        # a file of languages would go before their list, and need not be there any more
+        # a language file would override the list, and may no longer exist
         **{"langs": languages, "lang_dict": None},
-        "truncate_source": False,  # what is too long to translate is said, not cut
+        "truncate_source": False,  # too long sentences are reported, not truncated
     }
     for side in ("left_pad_source", "left_pad_target"):
-        # fairseq takes these as text and would read a stored True as False
+        # fairseq expects text here and would interpret a stored True as False
         overrides[side] = str(settings[side])
     return overrides | limits_of(state)
 
 
 def state_of(checkpoints: Sequence[Path]) -> dict[str, Any]:
-    """The first checkpoint, whose task is that of all.
+    """The first checkpoint, whose task represents all.
 
     Raises:
-        UserError: one is of no multilingual task, or they read text of different ways.
+        UserError: a checkpoint is not of a multilingual task, or they differ in text processing.
     """
     members = {path: _multilingual(path) for path in checkpoints}
     check_members(members)
@@ -108,9 +108,9 @@ def state_of(checkpoints: Sequence[Path]) -> dict[str, Any]:
 
 
 def limits_of(state: dict[str, Any]) -> dict[str, int]:
-    """The lengths that decoding takes, by option; none where the model's positions are learned.
+    """Length limits for decoding, by option; empty if the model's positions are learned.
 
-    In training they are limits that spare memory; sinusoidal positions have none.
+    In training, limits save memory; sinusoidal positions do not need them.
     """
     cfg = state.get("cfg") or {}
     model = cfg.get("model") if cfg else state.get("args")
@@ -122,7 +122,7 @@ def known_languages(checkpoint: Path) -> list[str]:
     """The languages of a checkpoint's task.
 
     Raises:
-        UserError: it is none of a multilingual task.
+        UserError: the checkpoint is not of a multilingual task.
     """
     return languages_of(_multilingual(checkpoint))
 
@@ -141,7 +141,7 @@ def _multilingual(checkpoint: Path) -> dict[str, Any]:
 
 
 def _two_of(names: Sequence[str], data: DataFolder) -> tuple[str, str]:
-    """Two languages that the data folder has dictionaries of; they are all alike."""
+    """Two languages with a dictionary in the data folder; all dictionaries are equal."""
     with_dictionary = [name for name in names if (data.root / f"dict.{name}.txt").is_file()]
     return (with_dictionary or names)[0], (with_dictionary or names)[-1]
 

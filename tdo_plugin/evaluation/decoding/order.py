@@ -1,4 +1,4 @@
-"""In which order directions are dealt out, so that no worker waits long for another's last one."""
+"""The order in which jobs are assigned, so that no worker waits long for the last job."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ if TYPE_CHECKING:
 
 
 class Waiting:
-    """Jobs that nobody has begun, the longest first.
+    """Jobs that have not been started, longest first.
 
-    How long one takes depends on its sentences and on the language that it puts out: a model may
-    repeat itself to the limit in one language and stop in time in another. So each target language
-    comes up once, and from then on its seconds a sentence are known.
+    The time of a job depends on its number of sentences and its target language: a model may repeat
+    itself up to the length limit in one language and stop early in another. So a job of each target
+    language is started first, after which its seconds per sentence are known.
     """
 
     def __init__(self, jobs: Iterable[AnyJob]) -> None:
@@ -28,21 +28,21 @@ class Waiting:
         return bool(self._jobs)
 
     def first(self) -> AnyJob:
-        """The longest."""
+        """The job with the longest expected time."""
         return max(self._jobs, key=self._expected)
 
     def begun(self, job: AnyJob) -> None:
-        """A job does not wait any more; until it is done, other languages come first."""
+        """Mark a job as started; until it is done, other languages have priority."""
         self._jobs.remove(job)
         self._sentences[job.target] += 0
 
     def took(self, job: AnyJob, seconds: float) -> None:
-        """A job is done."""
+        """Record the time of a finished job."""
         self._sentences[job.target] += job.sentences
         self._seconds[job.target] += seconds
 
     def _expected(self, job: AnyJob) -> tuple[float, int]:
-        """Seconds, endless where nothing is known; then sentences."""
+        """Expected seconds, infinite for an unknown language, then number of sentences."""
         target = job.target
         if target not in self._sentences:
             return math.inf, job.sentences

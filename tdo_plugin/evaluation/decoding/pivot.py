@@ -1,4 +1,4 @@
-"""The languages that a text passes through: its source, perhaps a pivot, its target."""
+"""The route of a translation: source language, optional pivot, target language."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _COMMAND = re.compile(rf":{LANGUAGE}(-{LANGUAGE})*")
 
 @dataclass(frozen=True)
 class Route:
-    """Where a text comes from and goes to; a pivot that is one of the ends plays no part."""
+    """Source, target and optional pivot; a pivot equal to source or target is ignored."""
 
     source: str
     target: str
@@ -23,7 +23,7 @@ class Route:
 
     @classmethod
     def of(cls, steps: Sequence[str]) -> Route:
-        """From languages in order: source, perhaps a pivot, target."""
+        """A route from languages in order: source, optional pivot, target."""
         return cls(steps[0], steps[-1], steps[1] if len(steps) > 2 else None)
 
     @property
@@ -34,14 +34,14 @@ class Route:
 
     @property
     def directions(self) -> tuple[str, ...]:
-        """The translations to be made in order, such as `de-en` and `en-fr`."""
+        """The directions to translate in order, such as `de-en` and `en-fr`."""
         return tuple(map("-".join, pairwise(self.steps)))
 
     def changed(self, command: str) -> Route:
         """The route after a command: `:xx` changes the target, `:xx-yy` source and target.
 
         Raises:
-            UserError: it names more than two languages.
+            UserError: the command names more than two languages.
         """
         names = command[1:].split("-")
         if len(names) > 2:
@@ -50,5 +50,5 @@ class Route:
 
 
 def is_command(line: str) -> bool:
-    """Whether a line changes the route; any other is a sentence, with or without a colon."""
+    """Whether a line is a command; any other line is a sentence, even with a colon."""
     return _COMMAND.fullmatch(line) is not None

@@ -1,4 +1,4 @@
-"""Plain text in, plain text out: a file, standard input, or a conversation."""
+"""Translation of plain text: a file, standard input, or typed lines."""
 
 from __future__ import annotations
 
@@ -27,22 +27,22 @@ CHUNK = 2_000  # lines in memory at once
 def translate_file(
     work: Work, device: str, steps: Sequence[str], source: str, output: Path | None
 ) -> int:
-    """Translate every line of a file, in order, into `output` or to standard output.
+    """Translate every line of a file, in order, to `output` or standard output.
 
-    A line that is too long becomes an empty one, with a warning.
+    The translation of a line that is too long is empty, with a warning.
 
     Args:
-        work: how to decode.
+        work: the models and decoding options.
         device: such as `cpu` or `cuda:0`.
-        steps: languages in order: source, perhaps a pivot, target.
+        steps: languages in order: source, optional pivot, target.
         source: the file; `-` is standard input.
-        output: the file to write, which appears only complete; None is standard output.
+        output: the file to write atomically; None is standard output.
 
     Returns:
-        The exit code: 1 where a line was too long, else 0.
+        The exit code: 1 if a line was too long, else 0.
 
     Raises:
-        UserError: no such file, text that is not UTF-8, an output that cannot be written, or a
+        UserError: a missing file, text that is not UTF-8, an output that cannot be written, or a
             language that the model does not know.
     """
     lines, total = _input(source)
@@ -52,13 +52,13 @@ def translate_file(
         translators = _loaded(work, device, route)
         while chunk := list(islice(lines, CHUNK)):
             if done:
-                tell(f"{done}{total} lines are translated")
+                tell(f"{done}{total} lines translated")
             for direction in route.directions:
                 translator = translators.of(direction)
                 long = translator.too_long(direction, chunk)
                 for number, tokens in long.items():
                     reason = _too_long(translator, direction, tokens)
-                    tell(f"warning: line {done + number + 1} stays empty: {reason}")
+                    tell(f"warning: line {done + number + 1} is left empty: {reason}")
                     chunk[number] = ""
                 too_long += len(long)
                 chunk = [
@@ -68,16 +68,16 @@ def translate_file(
                 write(line)
             done += len(chunk)
         if done > CHUNK:
-            tell(f"{done}{total} lines are translated")
+            tell(f"{done}{total} lines translated")
     return 1 if too_long else 0
 
 
 def converse(work: Work, device: str, steps: Sequence[str]) -> int:
-    """Translate what is typed, line by line, until the end of input.
+    """Translate typed lines one by one, until the end of input.
 
-    A line `:xx` changes the target language to xx, `:xx-yy` both languages; of a line that begins
-    with two colons the first is dropped and the rest translated. A mistake is answered and the
-    conversation goes on.
+    A line `:xx` changes the target language to xx, `:xx-yy` both languages. If a line begins with
+    two colons, the first is dropped and the rest is translated. Errors in a line are printed
+    without ending the session.
 
     Raises:
         UserError: text that is not UTF-8, or a language that the model does not know.
@@ -86,7 +86,7 @@ def converse(work: Work, device: str, steps: Sequence[str]) -> int:
     route = Route.of(steps)
     translators = _loaded(work, device, route)
     if sys.stdin.isatty():
-        print_line(f"{' → '.join(route.steps)}; :xx or :xx-yy changes the languages")
+        print_line(f"{' → '.join(route.steps)}; change languages with :xx or :xx-yy")
     for line in lines:
         text = line.strip()
         try:
@@ -125,17 +125,17 @@ def _sentence(translators: Translators, route: Route, text: str) -> str:
 
 
 def _too_long(translator: Translator, direction: str, tokens: int) -> str:
-    return f"{direction} takes at most {translator.limit(direction)} tokens, it has {tokens}"
+    return f"{direction} accepts at most {translator.limit(direction)} tokens, it has {tokens}"
 
 
 def _input(source: str) -> tuple[Iterator[str], str]:
-    """The lines, and how many there are as the end of a progress line, where that is known."""
+    """The lines, and their number as the end of a progress line, if known."""
     if source == "-":
         return lines_of(_stdin(), "standard input"), ""
     path = Path(source)
     if not path.is_file():
-        raise UserError(f"`--input` must be a text file; {source} is none")
-    # reads all of it, so that text which is not UTF-8 is found before hours of translation
+        raise UserError(f"`--input` must be a text file; {source} is not")
+    # reads the whole file, so that text that is not UTF-8 is found before hours of translation
     return read_lines(path), f" of {sum(1 for _ in read_lines(path))}"
 
 
@@ -149,7 +149,7 @@ def _stdin() -> Iterator[str]:
 
 @contextmanager
 def _writer(output: Path | None) -> Iterator[Callable[[str], None]]:
-    """What takes each translated line.
+    """The function that writes each translated line.
 
     Raises:
         UserError: the file cannot be written.
@@ -160,10 +160,10 @@ def _writer(output: Path | None) -> Iterator[Callable[[str], None]]:
     with ExitStack() as stack:
         try:
             if output.exists() and not output.is_file():
-                raise UserError(f"`--output` must be a file that can be written; {output} is none")
+                raise UserError(f"`--output` must be a writable file; {output} is not")
             stream = stack.enter_context(complete_file(output))
         except OSError as error:
             raise UserError(
-                f"`--output` must be a file that can be written; {output}: {error.strerror}"
+                f"`--output` must be a writable file; {output}: {error.strerror}"
             ) from None
         yield lambda line: print(line, file=stream)

@@ -1,4 +1,4 @@
-"""Worker processes, one a GPU or several on a CPU; whoever is free gets the next direction."""
+"""Worker processes, one per GPU or several on a CPU; each idle worker gets the next job."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ from tdo_plugin.evaluation.decoding.order import Waiting
 from tdo_plugin.evaluation.decoding.worker import AnyWork, serve
 from tdo_plugin.runtime.processes import ended_with, start
 
-PATIENCE = 10  # seconds that a worker gets to end by itself
+PATIENCE = 10  # seconds for a worker to end by itself
 
 
 @dataclass(frozen=True)
 class Event:
-    """News of a worker with a job.
+    """An event of a worker.
 
     Attributes:
-        kind: `ready` when the model is loaded, `sentences` when some more are translated, `done`,
-            `failed`.
-        job: the one that the worker has.
-        sentences: how many more.
-        text: why it failed.
-        checkpoints: what the worker loaded, when it is ready.
+        kind: `ready` when the model is loaded, `sentences` when more sentences are translated,
+            `done`, or `failed`.
+        job: the worker's job.
+        sentences: number of newly translated sentences.
+        text: why the job failed.
+        checkpoints: descriptions of the loaded checkpoints, for `ready`.
     """
 
     kind: str
@@ -41,16 +41,16 @@ class Event:
 
 
 class _Worker:
-    """One process, the connection to it, and the job that it has."""
+    """One process, the connection to it, and its current job."""
 
     def __init__(self, work: AnyWork, device: str) -> None:
         self.device = device
         self.job: AnyJob | None = None
-        self.began = 0.0  # when it got the job, or could begin it
+        self.began = 0.0  # when it received the job, or was ready to start it
         self.connection, self.process = start(serve, work, device, method="spawn", daemon=True)
 
     def give(self, job: AnyJob) -> bool:
-        """Send a job; False where the process is gone."""
+        """Send a job; False if the process has ended."""
         try:
             self.connection.send(job)
         except OSError:
@@ -59,29 +59,29 @@ class _Worker:
         return True
 
     def stop(self) -> None:
-        """Let an idle worker finish, which it does when the connection is gone; stop a busy one."""
+        """Close the connection, which ends an idle worker; terminate a busy one."""
         self.connection.close()
         if self.job:
             self.process.terminate()
 
     def wait(self) -> None:
-        """Until it has ended."""
+        """Wait until the process has ended."""
         self.process.join(PATIENCE)
         self.process.kill()
         self.process.join()
 
 
 class _Pool:
-    """The workers of a run, one a device, started when there is something for them to do."""
+    """The workers of a run, one per device, started when needed."""
 
     def __init__(self, work: AnyWork, devices: Sequence[str], environment: dict[str, str]) -> None:
         self._work, self._environment = work, environment
         self._free = deque(devices)
         self.workers: list[_Worker] = []
-        self.ready = False  # whether any of them could load the model
+        self.ready = False  # whether any worker has loaded the model
 
     def give(self, job: AnyJob) -> bool:
-        """Give a job to an idle worker or a new one; False where every device is busy."""
+        """Give a job to an idle worker or a new one; False if every device is busy."""
         for worker in [idle for idle in self.workers if not idle.job]:
             if worker.give(job):
                 return True
@@ -97,13 +97,13 @@ class _Pool:
         return [worker for worker in self.workers if worker.job]
 
     def done(self, worker: _Worker) -> None:
-        """Take the job back; a process that is gone frees its device."""
+        """Mark the worker as idle; if its process has ended, free its device."""
         worker.job = None
         if not worker.process.is_alive():
             self._remove(worker)
 
     def retire(self, worker: _Worker) -> None:
-        """Do without a worker and its device."""
+        """Remove a worker and its device."""
         worker.job = None
         self._remove(worker)
         self._free.remove(worker.device)
@@ -127,13 +127,13 @@ def decode_all(
     devices: Sequence[str],
     environment: dict[str, str],
 ) -> Iterator[Event]:
-    """Do all jobs, a stage after the other; yields news as it comes.
+    """Run all jobs, stage by stage, and yield events.
 
     Args:
         stages: see `plan`.
-        work: what the workers need.
-        devices: one worker each, such as `cuda:0` or `cpu`.
-        environment: variables for the workers.
+        work: the input shared by all workers.
+        devices: one per worker, such as `cuda:0` or `cpu`.
+        environment: environment variables for the workers.
 
     Raises:
         UserError: the model cannot be loaded.
@@ -164,7 +164,7 @@ def decode_all(
 
 
 def _receive(pool: _Pool, worker: _Worker) -> Event:
-    """The next news of a worker; a worker that died has failed."""
+    """The next event of a worker; a worker that died has failed."""
     assert worker.job is not None
     job = worker.job
     try:
@@ -179,7 +179,7 @@ def _receive(pool: _Pool, worker: _Worker) -> Event:
         return Event(kind, job, sentences=value)
     if kind == "unusable":
         if not pool.ready:
-            worker.job = None  # it is leaving by itself
+            worker.job = None  # it ends by itself
             raise UserError(value)
         pool.retire(worker)
         return Event("failed", job, text=f"its worker could not load the model: {value}")
@@ -189,7 +189,7 @@ def _receive(pool: _Pool, worker: _Worker) -> Event:
 
 @contextmanager
 def _variables(environment: dict[str, str]) -> Iterator[None]:
-    """Environment variables for the processes that are started meanwhile."""
+    """Set environment variables for processes that are started in this context."""
     before = dict(os.environ)
     os.environ.update(environment)
     try:

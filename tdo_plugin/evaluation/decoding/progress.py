@@ -1,4 +1,4 @@
-"""How far a run is: one bar on a terminal, plain lines elsewhere."""
+"""The progress of a run: a bar on a terminal, plain lines elsewhere."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ class ProgressDisplay:
     """Jobs done, sentences per second, time left.
 
     Args:
-        jobs: to do in all.
-        stream: where to show it; None is standard error.
-        unit: what a job is called, unless it does not count.
+        jobs: all jobs of the run.
+        stream: the output stream; None is standard error.
+        unit: what counted jobs are called.
     """
 
     def __init__(
@@ -42,9 +42,9 @@ class ProgressDisplay:
             self._label()
 
     def show(self, event: Event) -> None:
-        """Take note of an event and show it."""
+        """Record an event and update the display."""
         if event.kind == "ready" and not self.seen:
-            self.start = time.monotonic()  # loading the model is not translating
+            self.start = time.monotonic()  # exclude the time to load the model
         if event.kind == "sentences":
             self._count(event.job, event.sentences)
         if event.kind not in ("done", "failed"):

@@ -1,4 +1,4 @@
-"""Sampling whose random numbers belong to sentences, whatever batches they come in.
+"""Sampling with random numbers per sentence, independent of the batches.
 
 Shapes: B sentences, K beams, V vocabulary.
 """
@@ -18,9 +18,9 @@ class SentenceSampling(Sampling):  # type: ignore[misc]
     """fairseq's sampling with a random number for each key, sentence, step and beam.
 
     Args:
-        dictionary: the target's.
-        topk: draw from so many of the likeliest tokens; -1: from all.
-        key: what makes these draws others than those of another key.
+        dictionary: the target dictionary.
+        topk: sample from this number of most likely tokens; -1: from all.
+        key: seed of the random numbers.
     """
 
     def __init__(self, dictionary: Any, topk: int, key: Sequence[int]) -> None:
@@ -35,13 +35,13 @@ class SentenceSampling(Sampling):  # type: ignore[misc]
         prev_output_tokens: Tensor | None = None,
         original_batch_idxs: Tensor | None = None,
     ) -> tuple[Tensor, Tensor, Tensor]:
-        """Scores, tokens and the beams that they follow, (B, K) each.
+        """Sample one token per beam: scores, tokens and the beams they extend, (B, K) each.
 
         Args:
-            step: from 0.
-            lprobs: log-probabilities (B, K, V), of which the first step has the same for each beam.
-            scores: so far, (B, K, steps).
-            prev_output_tokens: not looked at.
+            step: the step, from 0.
+            lprobs: log-probabilities (B, K, V), equal for all beams in the first step.
+            scores: previous scores (B, K, steps).
+            prev_output_tokens: unused.
             original_batch_idxs: the sentences' numbers, (B,).
         """
         assert original_batch_idxs is not None
@@ -59,7 +59,7 @@ class SentenceSampling(Sampling):  # type: ignore[misc]
         return chosen_scores, chosen, torch.arange(beams, device=chosen.device).repeat(sentences, 1)
 
     def _drawn(self, lprobs: Tensor, sentences: Sequence[int], step: int) -> Tensor:
-        """Where random numbers fall among the probabilities, (B, K, 1)."""
+        """Indices drawn by inverse transform sampling, (B, K, 1)."""
         uniform = np.stack(
             [
                 np.random.default_rng([*self._key, sentence, step]).random(lprobs.size(1))
@@ -69,6 +69,6 @@ class SentenceSampling(Sampling):  # type: ignore[misc]
         below = lprobs.double().exp().cumsum(-1)
         total = below[..., -1:].contiguous()
         at = torch.from_numpy(uniform).to(below)[..., None] * total
-        # rounding may let one fall on the total, behind the last token that has a probability
+        # rounding may yield the total, after the last token with non-zero probability
         last = torch.searchsorted(below, total)
         return torch.searchsorted(below, at, right=True).minimum(last)

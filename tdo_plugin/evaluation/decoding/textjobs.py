@@ -1,4 +1,4 @@
-"""Long text in parts, each translated by whichever worker is free, and written when it is whole.
+"""Long text in parts, each translated by any idle worker and written when complete.
 
 OUT/work/decoded/KEY/de-en.00003    part 3 of German text in English, line for line
 """
@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class TextJob:
-    """A part of a text for one worker; the text and what it becomes are in the model's form.
+    """A part of a text for one worker; source and translation are in the model's text form.
 
     Attributes:
         direction: such as `de-en`.
         text: the file.
-        part: its number, from 0; also what makes its draws others than those of other parts.
-        start: where it begins, in bytes.
-        sentences: lines that it has.
+        part: the part's number, from 0; also used as its seed for sampling.
+        start: byte offset of the part.
+        sentences: number of lines.
         place: the file to write.
     """
 
@@ -42,27 +42,27 @@ class TextJob:
 
     @property
     def name(self) -> str:
-        """What progress calls it."""
+        """The name in the progress display."""
         return f"{self.direction} part {self.part + 1}"
 
     @property
     def target(self) -> str:
-        """The language that it puts out."""
+        """The language of the output."""
         return self.direction.split("-")[1]
 
     @property
     def counts(self) -> bool:
-        """Every part does."""
+        """Always true: every part counts."""
         return True
 
     def is_whole(self, out: Path) -> bool:
-        """Whether it is done."""
+        """Whether the output exists."""
         return self.place.is_file()
 
     def perform(
         self, translators: Translators, data: DataFolder, out: Path, progress: Callable[[int], None]
     ) -> None:
-        """Translate; an empty line stands for one too long for the model, or with no text alone.
+        """Translate; too long lines, and translations with non-text symbols, become empty.
 
         Raises:
             UserError: the model does not know the languages.
@@ -74,7 +74,7 @@ class TextJob:
         hypotheses = translator.translate_lines(
             self.direction, lines, progress, prepared=True, draw=self.part
         )
-        no_text = translator.no_text  # which would be read as text again, letter by letter
+        no_text = translator.no_text  # would be segmented as ordinary text later
         pieces = (
             "" if no_text.intersection(hypothesis.pieces.split()) else hypothesis.pieces
             for hypothesis in hypotheses
@@ -87,10 +87,10 @@ def parts_of(text: Path, direction: str, lines: int, folder: Path) -> list[TextJ
     """The jobs that translate a text.
 
     Args:
-        text: in the form that the model knows, without empty lines.
-        direction: to translate.
-        lines: of a part at most.
-        folder: for what they write.
+        text: the file, in the model's text form, without empty lines.
+        direction: the direction.
+        lines: maximum lines per part.
+        folder: the output folder.
     """
     total = count_lines(text)
     return [

@@ -1,4 +1,4 @@
-"""A loaded model that translates any direction of its languages, with the generator of its task."""
+"""A loaded model that translates any direction between its languages."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ class Translator:
     """The models of some checkpoints, loaded once for all directions of a data folder.
 
     Args:
-        options: how to decode.
-        data: the folder whose dictionary, segmentation and test sets are used.
-        device: where to compute.
+        options: decoding options, with the checkpoints.
+        data: the folder with dictionary, segmentation and test sets.
+        device: the device.
 
     Raises:
-        UserError: the checkpoints are none of a multilingual task, or do not fit the data.
+        UserError: the checkpoints are not of a multilingual task, or do not match the data.
     """
 
     def __init__(self, options: DecodingOptions, data: DataFolder, device: torch.device) -> None:
@@ -52,7 +52,7 @@ class Translator:
         longest = min(model.max_decoder_positions() for model in self.models) - 1
         if options.min_len > longest:
             raise UserError(
-                f"`--min-len` must be at most {longest}, which the model can hold; "
+                f"`--min-len` must be at most {longest}, the model's maximum length; "
                 f"it is {options.min_len}"
             )
         if options.free_tag:
@@ -78,19 +78,19 @@ class Translator:
         self._spm: Any = None
 
     def check(self, direction: str) -> None:
-        """Raise UserError where the checkpoint does not know a language of the direction."""
+        """Raise UserError if the checkpoint lacks a language of the direction."""
         check_languages(self.languages, direction)
 
     def translate_test(self, direction: str, progress: Progress) -> list[Hypothesis]:
-        """The binarised test set of a direction, in its order.
+        """Translate the binarised test set of a direction, in its order.
 
         Args:
             direction: such as `de-fr`.
             progress: called with the number of sentences after each batch.
 
         Raises:
-            UserError: no such test set, a language that the checkpoint does not know, or a
-                sentence that is too long.
+            UserError: no such test set, a language that the checkpoint lacks, or a sentence that
+                is too long.
         """
         task = self.set_of("test", direction)
         return self._decode(task, task.dataset("test"), progress)
@@ -103,17 +103,17 @@ class Translator:
         prepared: bool = False,
         draw: int = 0,
     ) -> list[Hypothesis]:
-        """Text, one sentence a line, in order; an empty line stays empty.
+        """Translate text, one sentence per line, in order; empty lines stay empty.
 
         Args:
             direction: such as `de-fr`.
             lines: plain text.
             progress: called with the number of sentences after each batch.
-            prepared: whether the lines are tokenized and cased as the model knows them.
-            draw: beside the seed, for lines whose draws are to be others.
+            prepared: whether the lines are already in the model's tokenization and casing.
+            draw: further seed for sampling, besides that of the options.
 
         Raises:
-            UserError: as `translate_test`.
+            UserError: see `translate_test`.
         """
         task = task_of(self._task, direction)
         encoded = self._encode(task, direction, lines, prepared)
@@ -131,18 +131,18 @@ class Translator:
         return result
 
     def limit(self, direction: str) -> int:
-        """The most tokens of a source sentence, its tag and end symbol included."""
+        """The maximum tokens of a source sentence, including tag and end symbol."""
         return limits(task_of(self._task, direction), self.models)[0]
 
     def too_long(
         self, direction: str, lines: Sequence[str], prepared: bool = False
     ) -> dict[int, int]:
-        """Lines that are over the limit: their index and number of tokens.
+        """The number of tokens of each line over the limit, by index.
 
         Args:
             direction: such as `de-fr`.
-            lines: as `translate_lines` has them.
-            prepared: likewise.
+            lines: see `translate_lines`.
+            prepared: see `translate_lines`.
         """
         task = task_of(self._task, direction)
         most = limits(task, self.models)[0]
@@ -153,7 +153,7 @@ class Translator:
     def _encode(
         self, task: Any, direction: str, lines: Sequence[str], prepared: bool
     ) -> list[torch.Tensor]:
-        """Each line's tokens with the end symbol, without a tag."""
+        """Each line's token ids with the end symbol, without a tag."""
         if self._spm is None:
             self._spm = load_model(self.data.root / "spm.model")
         source = direction.split("-")[0]
@@ -165,9 +165,9 @@ class Translator:
         ]
 
     def perplexity(self, direction: str) -> float | None:
-        """exp of the mean negative log-likelihood of a target token, on the validation set.
+        """Perplexity per target token on the validation set; None if there is no validation set.
 
-        The end symbol counts, padding and a tag do not. None where there is no validation set.
+        The end symbol is counted, padding and tag are not.
         """
         if not has_set(self.data, "valid", direction):
             return None
@@ -182,7 +182,7 @@ class Translator:
         """The task of a direction with one of its binarised sets loaded.
 
         Raises:
-            UserError: there is none, or a language that the checkpoint does not know.
+            UserError: no such set, or a language that the checkpoint lacks.
         """
         if not has_set(self.data, split, direction):
             raise UserError(
@@ -194,25 +194,25 @@ class Translator:
 
     @property
     def no_text(self) -> frozenset[str]:
-        """What stands for no text among pieces: the unknown word, and tags behind the words."""
+        """Pieces that are not text: the unknown word, and tags after the words."""
         dictionary = self._task.target_dictionary
         words = count_lines(self.data.root / "dict.txt")
         return frozenset((dictionary.unk_word, *dictionary.symbols[dictionary.nspecial + words :]))
 
     @property
     def tags_sources(self) -> bool:
-        """Whether a language tag stands before each source."""
+        """Whether each source begins with a language tag."""
         args = self._task.args
         return args.langtoks["main"][0] is not None and not args.lang_tok_replacing_bos_eos
 
     def text_alone(self, language: str, lines: Sequence[str]) -> tuple[Any, Any]:
-        """Lines of plain text as targets without a source, and the task that they are of.
+        """The task and a data set with lines of plain text as targets without source.
 
-        What tells the language is there, as in training (`--monolingual`): the tag on the target,
-        or in place of its begin, and else the tag on the source, which is nothing else then.
+        The language is given as in training with `--monolingual`: by the tag before the target or
+        instead of its begin symbol, or by the tag of the source, which then has nothing else.
 
         Raises:
-            UserError: a language that the checkpoint does not know.
+            UserError: a language that the checkpoint lacks.
         """
         from fairseq.data import LanguagePairDataset
 
@@ -247,7 +247,7 @@ class Translator:
         return task, manager.with_ids(dataset, language, language)
 
     def likelihoods(self, task: Any, dataset: Any, source: bool = False) -> Iterator[Likelihood]:
-        """Of each sentence of a set, in any order; ``source`` as of :func:`likelihoods`."""
+        """The likelihoods of all sentences in a set, in any order; see :func:`likelihoods`."""
         batches = batches_of(task, dataset, self.models, self.options)
         yield from likelihoods(self.models, task, batches, self.device, source)
 
@@ -273,7 +273,7 @@ class Translator:
         translated: dict[int, Hypothesis] = {}
 
         def search(batch: Any, early: EarlyStop) -> list[int]:
-            """Translate a batch; returns the sentences that were put off."""
+            """Translate a batch; returns the postponed sentences."""
             sample = utils.move_to_cuda(batch) if self.device.type == "cuda" else batch
             hypotheses, late = early.search(
                 sample["net_input"]["src_tokens"].size(1),
@@ -288,7 +288,7 @@ class Translator:
             return list(compress(numbers, late))
 
         never = EarlyStop.never(generator)
-        # in half precision many scores are equal, and which of them wins depends on the batch
+        # in half precision many scores are equal, and the winner depends on the batch
         exact = self.options.precision == "fp32" and not self.options.sampling
         early = EarlyStop(generator) if exact else never
         late = []
@@ -300,7 +300,7 @@ class Translator:
         return [translated[number] for number in range(len(translated))]
 
     def _read(self, task: Any, best: dict[str, Any], strip: set[int]) -> Hypothesis:
-        tokens = best["tokens"].tolist()  # fairseq reads numbers faster than tensors of one
+        tokens = best["tokens"].tolist()  # faster than single-element tensors in fairseq
         pieces = task.target_dictionary.string(tokens, extra_symbols_to_ignore=strip)
         text = self.form.restore(pieces, task.args.target_lang)
         return Hypothesis(pieces, text, float(best["score"]) / math.log(2))

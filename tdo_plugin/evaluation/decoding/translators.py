@@ -1,4 +1,4 @@
-"""The loaded models of a run: one for all directions, or another one for some sources."""
+"""The loaded models of a run: one for all directions, or others for some source languages."""
 
 from __future__ import annotations
 
@@ -12,12 +12,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Translators:
-    """Who translates what.
+    """The model for each direction.
 
     Attributes:
-        usual: the model of all other directions.
-        by_source: the models of directions from a language, as from a pivot that another model
-            translates into.
+        usual: the default model.
+        by_source: models by source language, such as a model for translation from the pivot.
     """
 
     usual: Translator

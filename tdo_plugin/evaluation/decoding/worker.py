@@ -1,4 +1,4 @@
-"""A worker process of a run that decodes: what it needs to know, and its life."""
+"""A worker process that decodes: its input and its main loop."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class AnyWork(Protocol):
-    """What every worker of a run needs to know, and how it gets what its jobs perform with."""
+    """The input shared by all workers, with the method to load what jobs need."""
 
     @property
     def data(self) -> DataFolder: ...
@@ -35,20 +35,20 @@ class AnyWork(Protocol):
     def checkpoints(self) -> tuple[Path, ...]: ...
 
     def load(self, device: str) -> Any:
-        """In the worker's process; raises UserError where the model cannot be loaded."""
+        """Load the models in the worker process; raises UserError on failure."""
         ...
 
 
 @dataclass(frozen=True)
 class Work:
-    """What every worker of a run that decodes needs to know.
+    """The input shared by all decoding workers.
 
     Attributes:
-        options: how to decode.
-        data: the folder with the segmentation and the test sets.
-        out: where results go.
-        user_dir: a package to import too.
-        by_source: how to decode instead from some languages; see `Translators`.
+        options: decoding options.
+        data: the folder with segmentation and test sets.
+        out: the output folder.
+        user_dir: a further package to import.
+        by_source: decoding options for some source languages; see `Translators`.
     """
 
     options: DecodingOptions
@@ -59,17 +59,17 @@ class Work:
 
     @property
     def checkpoints(self) -> tuple[Path, ...]:
-        """What the worker loads."""
+        """The checkpoints to load."""
         every = (self.options, *self.by_source.values())
         return tuple(path for options in every for path in options.checkpoints)
 
     @property
     def settings(self) -> dict[str, Any]:
-        """What hypotheses depend on beside the options."""
+        """The settings that determine hypotheses besides the options."""
         return {}
 
     def load(self, device: str) -> Translators:
-        """What the jobs perform with."""
+        """Load the models for jobs."""
         further = {
             source: load(replace(self, options=options), device)
             for source, options in self.by_source.items()
@@ -78,9 +78,9 @@ class Work:
 
 
 def serve(connection: Connection, work: AnyWork, device: str) -> None:
-    """A worker's life: load the model, do what comes, until the other end is gone.
+    """The main loop of a worker: load the model, do jobs, until the parent closes the connection.
 
-    An end that goes with words of this one unread resets the connection instead of closing it.
+    A parent that ends with unread messages resets the connection instead of closing it.
     """
     signal.signal(signal.SIGTERM, _end)
     try:
@@ -104,7 +104,7 @@ def serve(connection: Connection, work: AnyWork, device: str) -> None:
             except ConnectionError:
                 raise
             except Exception as error:
-                hint = "`--max-tokens` must be less; " if lacks_memory(error) else ""
+                hint = "`--max-tokens` must be lower; " if lacks_memory(error) else ""
                 connection.send(("failed", hint + line_or_traceback(error)))
             else:
                 connection.send(("done", ""))
@@ -113,13 +113,13 @@ def serve(connection: Connection, work: AnyWork, device: str) -> None:
 
 
 def _end(*_: object) -> None:
-    """Exit with all that Python cleans up, but without what half-made objects say to that."""
+    """Exit with Python's clean-up, but without messages from half-initialised objects."""
     sys.unraisablehook = lambda _: None
     sys.exit(143)
 
 
 def load(work: Work, device: str) -> Translator:
-    """A `Translator` of the work's checkpoints on a device, without fairseq's greetings.
+    """Load a `Translator` of the work's checkpoints on a device, without fairseq's log lines.
 
     Raises:
         UserError: see `Translator`.
@@ -133,7 +133,7 @@ def load(work: Work, device: str) -> Translator:
 
 
 def begin(device: str, user_dir: Path | None) -> None:
-    """What comes before a model is loaded: silence, a package with models, the device."""
+    """Prepare loading a model: disable log lines, import the user's package, set the device."""
     logging.disable(logging.INFO)
     import torch
     from fairseq import utils

@@ -1,7 +1,7 @@
-"""The figures of the five papers as data: one JSON file a paper, read here.
+"""The published numbers of the five papers, one JSON file per paper.
 
-Every figure was read in the text that its file names or, where a row has a source of its own, in
-that source. What the text lost is None; the table's note says why.
+Every number was read from the text that its file names, or from the row's own source if it has one.
+Numbers missing from the text are None; the table's note says why.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from tdo_plugin.evaluation.protocols import PROTOCOLS
 
 @dataclass(frozen=True)
 class Column:
-    """What a column holds.
+    """The content of a column.
 
     Attributes:
-        group: as score sheets name it where it is the same (`en → X`, `zero-shot`), one direction
-            (`de → fr`), or what else the figures are of (`model`).
-        metric: a key of `scores.METRICS` where it is that quantity, else its name and unit.
+        group: the group as in score sheets if it is the same (`en → X`, `zero-shot`), a single
+            direction (`de → fr`), or another subject (`model`).
+        metric: a key of `scores.METRICS` if it is the same quantity, else its name and unit.
     """
 
     group: str
@@ -32,15 +32,15 @@ class Column:
 
 @dataclass(frozen=True)
 class Row:
-    """One system's figures.
+    """One system's numbers.
 
     Attributes:
         block: the part of the table, often data and model size; may be empty.
-        system: unique in its block.
-        values: one for each column, in the scale of the paper; None where the text lost it.
+        system: the system's name, unique in its block.
+        values: one number per column, in the paper's scale; None if missing from the text.
         label: how `system` is known: `printed`, `derived` (from other places of the paper), or
-            `analogy` (from the order of like rows, which nothing else confirms).
-        source: where the figures were read, if not in the paper's table.
+            `analogy` (from the order of similar rows, without further evidence).
+        source: where the numbers were read, if not in the paper's table.
     """
 
     block: str
@@ -51,13 +51,13 @@ class Row:
 
     @property
     def name(self) -> str:
-        """Unique in its table."""
+        """The row's name, unique in its table."""
         return f"{self.block}: {self.system}" if self.block else self.system
 
 
 @dataclass(frozen=True)
 class Table:
-    """A table of a paper, with its number there; `note` is what a reader must know, if anything."""
+    """A table of a paper, with its number; `note` has caveats, if any."""
 
     table: str
     caption: str
@@ -66,10 +66,10 @@ class Table:
     rows: tuple[Row, ...]
 
     def value(self, row: str, group: str, metric: str) -> float | None:
-        """A figure by its row's name; None where the text lost it.
+        """A number by row name and column; None if missing from the text.
 
         Raises:
-            KeyError: there is no such row or column.
+            KeyError: an unknown row or column.
         """
         values = {table_row.name: table_row.values for table_row in self.rows}[row]
         return dict(zip(self.columns, values, strict=True))[Column(group, metric)]
@@ -77,7 +77,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Paper:
-    """A paper's tables; `paper` is its short name and `text` what the figures were read in."""
+    """A paper's tables; `paper` is its short name, `text` the text that was read."""
 
     paper: str
     key: str
@@ -86,7 +86,7 @@ class Paper:
 
 
 def paper_keys() -> tuple[str, ...]:
-    """The papers, which are those that have a protocol."""
+    """The keys of the papers, which are those with a protocol."""
     return tuple(PROTOCOLS)
 
 
@@ -95,7 +95,7 @@ def published(key: str) -> Paper:
     """A paper by its key.
 
     Raises:
-        UserError: there is none of that key.
+        UserError: an unknown key.
     """
     if key not in paper_keys():
         raise UserError(f"`--published` must name one of {', '.join(paper_keys())}; it is {key}")
@@ -107,7 +107,7 @@ def table(reference: str) -> Table:
     """A table by paper and number, such as `tdo:1`.
 
     Raises:
-        UserError: there is no such paper or table.
+        UserError: an unknown paper or table.
     """
     key, _, number = reference.partition(":")
     tables = {entry.table: entry for entry in published(key).tables}

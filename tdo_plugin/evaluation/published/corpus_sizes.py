@@ -1,4 +1,4 @@
-"""How many sentence pairs a paper counts in a corpus, for what `tdo prepare` makes of it."""
+"""The sentence pairs that papers count in corpora, to compare with those of `tdo prepare`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from types import MappingProxyType
 
 from tdo_plugin.evaluation.published import published, table
 
-# corpus and variant of `tdo prepare`, and the table that counts it
+# corpus and variant of `tdo prepare`, and the table with its counts
 COUNTED = MappingProxyType({("ted19", ""): "tdo:5", ("opus100", "revised"): "tdo:6"})
 
 
@@ -21,11 +21,11 @@ class CorpusSizes:
 
 
 def corpus_sizes(corpus: str, variant: str) -> CorpusSizes | None:
-    """What a paper says of a corpus; None where none counts it.
+    """A paper's counts for a corpus; None if no paper counts it.
 
     Args:
-        corpus: its name, such as `ted19`.
-        variant: of it, or empty.
+        corpus: the corpus' name, such as `ted19`.
+        variant: the variant, or empty.
     """
     reference = COUNTED.get((corpus, variant))
     if reference is None:

@@ -1,1 +1,1 @@
-"""From a score sheet to tables, pictures and one page; nothing here measures anything."""
+"""Tables, figures and one HTML page from a score sheet; nothing here measures anything."""

@@ -1,4 +1,4 @@
-"""What cells come to: their scores, what a paper has, and the best for each value of an axis."""
+"""Results of cells: scores, published numbers, and the best cell for each value of an axis."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from tdo_plugin.evaluation.score_sheet import METRICS, ScoreSheet
 from tdo_plugin.evaluation.seeds import over_seeds
 
 PARAMETERS = re.compile(rb"num\. shared model params: ([\d,]+)")
-BEGINNING = 1 << 20  # bytes of a log in which they stand
+BEGINNING = 1 << 20  # bytes of a log to search for the parameters
 
 
 @dataclass(frozen=True)
 class Printed:
-    """A published table in the columns that were measured; `rows` are by name."""
+    """A published table, restricted to measured columns; `rows` are by name."""
 
     title: str = ""
     note: str = ""
@@ -30,28 +30,33 @@ class Printed:
     rows: dict[str, dict[Quantity, float | None]] = field(default_factory=dict)
 
     def row(self, name: str) -> dict[Quantity, float | None]:
-        """A row; empty where the paper has none of this name."""
+        """A row by name; empty if the paper does not have it."""
         return self.rows.get(name, {})
 
 
 @dataclass(frozen=True)
 class CellResult:
-    """A cell's scores by quantity, None where it has none, and its model's parameters, if known."""
+    """A cell's scores by quantity (None if missing), and its model's parameters, if known."""
 
     cell: ScoredCell
     scores: dict[Quantity, float | None]
     parameters: int | None = None
 
     def score(self, quantity: Quantity) -> float | None:
-        """Its value of a quantity."""
+        """The value of a quantity."""
         return self.scores.get(quantity)
 
 
 @dataclass(frozen=True)
 class Best:
-    """A value of an axis, the best of its cells, how many have a score, and of how many.
+    """The best cell for a value of an axis.
 
-    `row` is the value's name in the published table of the axis.
+    Attributes:
+        value: the value.
+        row: the value's row name in the published table of the axis.
+        result: the best cell, if any has a score.
+        scored: number of cells with a score.
+        of: number of cells.
     """
 
     value: str
@@ -63,13 +68,13 @@ class Best:
 
 @dataclass(frozen=True)
 class Mean:
-    """Cells that differ in one axis only, and the values that they share; a run counts once."""
+    """Cells that differ only in one axis, and their common values; each run counts once."""
 
     values: dict[str, str]
     cells: tuple[CellResult, ...]
 
     def scores(self, quantity: Quantity) -> list[float]:
-        """Of those that have one."""
+        """The existing scores of a quantity."""
         scores = (cell.score(quantity) for cell in self.cells)
         return [score for score in scores if score is not None]
 
@@ -80,9 +85,10 @@ class Mean:
 
 @dataclass(frozen=True)
 class Results:
-    """All cells of a table. The first of the quantities says which is best.
+    """All cells of a table. The first quantity determines the best cell.
 
-    `published` is the table beside all cells, and `best_published` those beside the best, by axis.
+    `published` is the published table for all cells, `best_published` those for best cells, by
+    axis.
     """
 
     table: Cells
@@ -93,9 +99,9 @@ class Results:
     best_published: dict[str, Printed] = field(default_factory=dict)
 
     def best(self, axis: str) -> list[Best]:
-        """For each value of an axis the best cell over all others.
+        """The best cell for each value of an axis, over all other axes.
 
-        Where the first quantity is equal the next decides; of equal cells it is the first.
+        Ties in the first quantity are decided by the next; among equal cells, the first is chosen.
         """
         entries = []
         rows = self.table.best.get(axis, BestOf()).rows
@@ -107,7 +113,7 @@ class Results:
         return entries
 
     def means(self, axis: str) -> list[Mean]:
-        """For each combination of the other axes' values its cells, over all values of an axis."""
+        """The cells over all values of an axis, for each combination of the other axes' values."""
         by_others: dict[tuple[tuple[str, str], ...], dict[str, CellResult]] = {}
         for result in self.cells:
             if result.cell.values:
@@ -122,7 +128,7 @@ class Results:
         ]
 
     def _goodness(self, result: CellResult) -> list[float]:
-        """More is better; as they are shown, so that what rounds alike is equally good."""
+        """Sort key, higher is better, of rounded scores, so that equal displayed scores tie."""
         goodness = []
         for quantity in self.quantities:
             metric, value = METRICS[quantity.metric], result.score(quantity)
@@ -132,19 +138,19 @@ class Results:
 
 
 def quantities(sheet: ScoreSheet, groups: Sequence[str]) -> tuple[Quantity, ...]:
-    """The columns: each metric of each group, a pooled score where the protocol reports one.
+    """The columns: each metric for each group, as a pooled score if the protocol reports one.
 
     Args:
         sheet: the scores.
-        groups: groups or directions of it; none: all directions as one.
+        groups: groups or directions of the sheet; empty for the group of all directions.
 
     Raises:
-        UserError: the sheet has no such group.
+        UserError: the sheet lacks a group.
     """
     names = [*sheet.groups, *sheet.directions]
     for group in groups:
         if group not in names:
-            raise UserError(f"`groups` must be of {', '.join(names)}; it has {group}")
+            raise UserError(f"`groups` must be among {', '.join(names)}; it has {group}")
     return tuple(
         _quantity(sheet, metric, group)
         for metric in sheet.metrics
@@ -153,23 +159,23 @@ def quantities(sheet: ScoreSheet, groups: Sequence[str]) -> tuple[Quantity, ...]
 
 
 def _whole(sheet: ScoreSheet) -> str:
-    """The direction if there is one, else the group of all."""
+    """The direction if there is only one, else the group of all directions."""
     if len(sheet.directions) == 1:
         return sheet.directions[0]
     return "all" if "all" in sheet.groups else next(iter(sheet.groups))
 
 
 def printed(where: str, table: str, names: Sequence[str], sheet: ScoreSheet) -> Printed:
-    """A published table in the columns that `sheet` has; empty where it has none of them.
+    """A published table restricted to the columns of `sheet`; empty if there are none.
 
     Args:
-        where: the names stand, for messages.
+        where: the place of the names, for messages.
         table: such as `tlm:9`; empty for none.
-        names: of its rows, as the cells have them; one that it lacks stays without figures.
-        sheet: what was measured.
+        names: row names of the cells; names that the table lacks have no numbers.
+        sheet: the measured scores.
 
     Raises:
-        UserError: there is no such table, or none of the names is one of its rows.
+        UserError: an unknown table, or none of the names is one of its rows.
     """
     comparisons = beside(table, sheet) if table else []
     if not comparisons:
@@ -193,22 +199,22 @@ def _quantity(sheet: ScoreSheet, metric: str, group: str) -> Quantity:
 
 
 def gather(table: Cells, sheet: ScoreSheet, folder: Path) -> Results:
-    """Bring all together.
+    """Collect the results of all cells.
 
     Args:
-        table: its cells.
-        sheet: scores of their systems, as far as there are any.
-        folder: from which the cells name logs.
+        table: the cells.
+        sheet: scores of their systems, possibly incomplete.
+        folder: the folder to which the cells' log paths are relative.
 
     Raises:
-        UserError: a group that the sheet lacks, no system of any cell in the sheet, or a published
-            table without any row of the cells'.
+        UserError: a group that the sheet lacks, no cell's system in the sheet, or a published
+            table without any row of the cells.
     """
     sheet = over_seeds(sheet) if table.seeds else sheet
     columns = quantities(sheet, table.groups)
     scored = {system.name for system in sheet.systems}
     if not scored.intersection(cell.run for cell in table.cells):
-        raise UserError("`SCORES` must have systems of the cells; there is none")
+        raise UserError("`SCORES` must have systems of the cells; it has none")
     rows = [cell.row for cell in table.cells]
     return Results(
         table,
@@ -234,7 +240,7 @@ def gather(table: Cells, sheet: ScoreSheet, folder: Path) -> Results:
 
 
 def _parameters(log: Path) -> int | None:
-    """The model's, as its training said them."""
+    """The model's number of parameters, from its training log."""
     try:
         with log.open("rb") as stream:
             match = PARAMETERS.search(stream.read(BEGINNING))

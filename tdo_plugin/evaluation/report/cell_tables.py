@@ -28,7 +28,7 @@ from tdo_plugin.runtime.files import write_text
 
 
 def all_cells(results: Results) -> Table:
-    """A row for each cell, the axes being labels; what was not measured is shown as absent."""
+    """A row for each cell, labelled by the axes; missing measurements are shown as absent."""
     axes = tuple(results.table.axes)
     theirs = _published(results.published, [result.cell.row for result in results.cells])
     rows = [
@@ -50,7 +50,7 @@ def all_cells(results: Results) -> Table:
 
 
 def tables_of(results: Results) -> list[Table]:
-    """All cells, means over an axis and the best cells by axes, as far as they are asked for."""
+    """The requested tables: all cells, means over an axis, and the best cells by axis."""
     over = results.table.mean_over
     every = [all_cells(results)] if results.table.every else []
     means = [means_over(results, over)] if over else []
@@ -58,7 +58,7 @@ def tables_of(results: Results) -> list[Table]:
 
 
 def best_by(results: Results, axis: str) -> Table:
-    """For each value of an axis the best cell, with the others' values, below the further cells."""
+    """The best cell for each value of an axis, with its other values, below cells without axes."""
     axes = (axis, *(name for name in results.table.axes if name != axis))
     further = [
         Best("", result.cell.row, result) for result in results.cells if not result.cell.values
@@ -87,8 +87,8 @@ def best_by(results: Results, axis: str) -> Table:
         (Block(tuple(rows)),),
         " ".join(
             (
-                f"The cell with the best {MEASURES[first.metric].name} of each {axis}; of equal "
-                "ones the next column decides. Its other scores are of the same cell.",
+                f"The cell with the best {MEASURES[first.metric].name} for each {axis}; ties are "
+                "decided by the next column. All scores of a row are from the same cell.",
                 *_of_the_paper(printed),
                 *_note(results),
             )
@@ -97,7 +97,7 @@ def best_by(results: Results, axis: str) -> Table:
 
 
 def means_over(results: Results, axis: str) -> Table:
-    """Means and spreads over the values of an axis; of those of all cells the best is marked."""
+    """Means and spreads over the values of an axis; the best mean over all cells is marked."""
     means = results.means(axis)
     columns = [
         mean_cells(
@@ -119,7 +119,7 @@ def means_over(results: Results, axis: str) -> Table:
         (Block(tuple(rows)),),
         " ".join(
             (
-                f"Means over {axis}, ± the standard deviation of one training (n − 1).",  # noqa: RUF001
+                f"Means over {axis}, ± the standard deviation (n − 1).",  # noqa: RUF001
                 *_note(results),
             )
         ),
@@ -133,7 +133,7 @@ def _labels(result: CellResult, axes: Sequence[str]) -> tuple[str, ...]:
 
 
 def _alone(name: str, axes: Sequence[str]) -> tuple[str, ...]:
-    """Labels of what has no values of the other axes."""
+    """Labels of a row without values of the other axes."""
     return (name, *[ABSENT] * (len(axes) - 1))
 
 
@@ -149,7 +149,7 @@ def _published_headings(results: Results, printed: Printed) -> list[Column]:
 
 
 def _columns(results: Results, chosen: Sequence[CellResult | None]) -> list[list[Cell]]:
-    """The cells of each row: scores, the best of a column marked, then parameters."""
+    """The cells of each row: scores, with the best of each column marked, then parameters."""
     scores = [
         score_cells(
             [result.score(quantity) if result else None for result in chosen],
@@ -166,7 +166,7 @@ def _size(parameters: int | None) -> Cell:
 
 
 def _published(printed: Printed, names: Sequence[str]) -> list[list[Cell]]:
-    """The paper's cells of the rows of these names."""
+    """The paper's cells for rows with these names."""
     cells = [
         score_cells(
             [printed.row(name).get(quantity) for name in names],
@@ -180,7 +180,7 @@ def _published(printed: Printed, names: Sequence[str]) -> list[list[Cell]]:
 
 def _caption(results: Results) -> Iterator[str]:
     if results.table.measure == "validation":
-        yield "Scores are of validation sets, as the trainings measured them."
+        yield "Scores are on validation sets, measured during training."
     if results.table.seeds:
         yield "Scores are means over seeds."
     missing = [result.cell.name for result in results.cells if not _whole(result)]
@@ -198,7 +198,7 @@ def _caption(results: Results) -> Iterator[str]:
 
 def _of_the_paper(printed: Printed) -> Iterator[str]:
     if printed.rows:
-        yield "Published figures are of the paper's own data."
+        yield "Published numbers are on the paper's own data."
     if printed.note:
         yield printed.note
 
@@ -213,7 +213,7 @@ def _whole(result: CellResult) -> bool:
 
 
 def write(results: Results, folder: Path) -> Iterator[Path]:
-    """Write all tables; yields each file once it is there."""
+    """Write all tables, and yield each file when it is written."""
     tables = tables_of(results)
     texts: dict[str, Callable[[], str]] = {
         "grid.md": lambda: "\n\n".join(_markdown(table) for table in tables),
@@ -234,7 +234,7 @@ def _markdown(table: Table) -> str:
 
 
 def as_rows(results: Results) -> tuple[list[str], list[list[object]]]:
-    """A head, and a row for each cell, not rounded; blank where there is nothing."""
+    """A header, and an unrounded row for each cell; None where there is no value."""
     axes = list(results.table.axes)
     paper = [f"published {_key(quantity)}" for quantity in results.published.quantities]
     head = ["cell", "run", *axes, *map(_key, results.quantities), "parameters", *paper]
@@ -260,7 +260,7 @@ def _keyed(values: Mapping[Quantity, float | None]) -> dict[str, float | None]:
 
 
 def as_json(results: Results) -> dict[str, Any]:
-    """Everything, with the best cells by name."""
+    """All results, with the best cells by name."""
     over = results.table.mean_over
     return {
         "title": results.table.title,
@@ -294,7 +294,7 @@ def as_json(results: Results) -> dict[str, Any]:
 
 
 def _mean_scores(mean: Mean, quantities: Sequence[Quantity]) -> dict[str, dict[str, float]]:
-    """Mean and standard deviation by quantity, of those of which there is any score."""
+    """Mean and standard deviation of each quantity that has a score."""
     scores = {_key(quantity): mean.scores(quantity) for quantity in quantities}
     return {
         key: {"mean": fmean(values)} | ({"stdev": stdev(values)} if len(values) > 1 else {})

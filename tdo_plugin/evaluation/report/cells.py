@@ -1,7 +1,7 @@
-"""Cells of a table over axes: which system of a score sheet has which values.
+"""Cells of a table over axes: the axis values of each system in a score sheet.
 
-`tdo reproduce` writes such files for tables with axes; their keys are the attributes below, of
-which those that have a default may be left out.
+`tdo reproduce` writes such files for tables with axes; their keys are the attributes below;
+attributes with a default are optional.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from tdo_plugin.errors import UserError
 from tdo_plugin.evaluation import published
 from tdo_plugin.typed import read_json, typed
 
-MEASURES = ("test", "validation")  # sets that scores are of
+MEASURES = ("test", "validation")  # sets on which scores are measured
 
 
 @dataclass(frozen=True)
@@ -22,11 +22,11 @@ class ScoredCell:
     """One cell.
 
     Attributes:
-        name: its own.
-        run: its system in the score sheet; cells of equal flags share one.
-        values: by axis; of a cell that is no combination of values empty.
-        row: its name in the published table.
-        log: of its training, which says how many parameters the model has; from the file's folder.
+        name: the cell's name.
+        run: its system in the score sheet; cells with equal flags share a system.
+        values: its values by axis; empty for a cell outside the grid.
+        row: its row name in the published table.
+        log: its training log, with the number of parameters; relative to the file's folder.
     """
 
     name: str
@@ -38,7 +38,7 @@ class ScoredCell:
 
 @dataclass(frozen=True)
 class BestOf:
-    """What stands beside the best cells of an axis: a published table, and by value its rows."""
+    """The published table to compare the best cells of an axis with, and its rows by value."""
 
     published: str = ""
     rows: dict[str, str] = field(default_factory=dict)
@@ -49,17 +49,17 @@ class Cells:
     """A table's cells.
 
     Attributes:
-        title: above the tables.
-        axes: their values, in order.
-        cells: in order.
-        note: below all tables.
-        measure: of `MEASURES`.
-        groups: groups or directions that are shown (default: all directions as one); by the first
-            metric of the first it is said which cell is best.
-        mean_over: an axis, over whose values there are means; empty for none.
-        best: axes, for each value of which the best cell is shown.
-        published: a paper's table beside all cells, such as tlm:9; empty for none.
-        every: whether there is a table of all cells.
+        title: title of the tables.
+        axes: values of each axis, in order.
+        cells: the cells, in order.
+        note: a note below all tables.
+        measure: one of `MEASURES`.
+        groups: groups or directions to show (default: the group of all directions); the first
+            metric of the first group determines the best cell.
+        mean_over: an axis to average over; empty for none.
+        best: axes for which the best cell for each value is shown.
+        published: a paper's table to compare all cells with, such as tlm:9; empty for none.
+        every: whether to show a table of all cells.
         seeds: whether a cell's scores are means over systems called `RUN, seed N`.
     """
 
@@ -80,7 +80,7 @@ def read_cells(path: Path) -> Cells:
     """Read a file of cells.
 
     Raises:
-        UserError: it is none, or contradicts itself.
+        UserError: the file is invalid or inconsistent.
     """
     try:
         cells: Cells = typed(read_json(path), Cells, "it")
@@ -89,7 +89,7 @@ def read_cells(path: Path) -> Cells:
     except ValueError as error:
         raise UserError(f"`--cells` must be a file of cells; {path} is not: {error}") from None
     if mistake := next(_mistakes(cells), None):
-        raise UserError(f"`--cells` must be a file without contradictions; {path}: {mistake}")
+        raise UserError(f"`--cells` must be a consistent file; {path}: {mistake}")
     for key in filter(
         None, (cells.published, *(beside.published for beside in cells.best.values()))
     ):
@@ -98,10 +98,10 @@ def read_cells(path: Path) -> Cells:
 
 
 def _mistakes(cells: Cells) -> Iterator[str]:
-    axes = ", ".join(cells.axes) or "there is none"
+    axes = ", ".join(cells.axes) or "none"
     for axis in (*cells.best, *filter(None, [cells.mean_over])):
         if axis not in cells.axes:
-            yield f"best and mean_over must be of axes ({axes}); {axis} is none"
+            yield f"best and mean_over must be among the axes ({axes}); {axis} is not"
     if cells.measure not in MEASURES:
         yield f"measure must be {' or '.join(MEASURES)}; it is {cells.measure}"
     names: set[str] = set()
@@ -110,7 +110,7 @@ def _mistakes(cells: Cells) -> Iterator[str]:
             yield f"names of cells must differ; two are called {cell.name}"
         names.add(cell.name)
         if cell.values and list(cell.values) != list(cells.axes):
-            yield f"a cell must have a value of each axis ({axes}), or none; {cell.name} has not"
+            yield f"a cell must have a value for each axis ({axes}), or none; {cell.name} has not"
         for axis, value in cell.values.items():
             if value not in (values := cells.axes.get(axis, ())):
-                yield f"{axis} must be of {', '.join(values)}; of {cell.name} it is {value}"
+                yield f"{axis} must be one of {', '.join(values)}; for {cell.name} it is {value}"

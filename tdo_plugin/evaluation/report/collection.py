@@ -17,14 +17,14 @@ from tdo_plugin.evaluation.score_sheet import ScoreSheet
 
 @dataclass(frozen=True)
 class Collected:
-    """One of them.
+    """One of the reports.
 
     Attributes:
-        name: its heading.
-        sheet: its scores.
-        published: papers and tables to set beside them, such as `tdo:1`.
-        pictures: PNG files that belong to it.
-        link: to its own page, if it has one.
+        name: the heading.
+        sheet: the scores.
+        published: papers and tables to compare with, such as `tdo:1`.
+        pictures: the report's PNG files.
+        link: link to the report's own page, if there is one.
     """
 
     name: str
@@ -35,7 +35,7 @@ class Collected:
 
 
 def collection_page(title: str, reports: Sequence[Collected]) -> str:
-    """A page that needs no other file: tables, published rows and pictures of all reports."""
+    """A self-contained page with tables, published rows and figures of all reports."""
     sections = [
         (f"report-{number}", report.name, _content(report)) for number, report in enumerate(reports)
     ]
@@ -50,10 +50,10 @@ def _content(report: Collected) -> list[Markup]:
         content.append(folded(seeds.title, seeds))
     for key in chosen(report.published, sheet):
         shown = (beside_table(each, sheet) for each in beside(key, sheet))
-        content += [folded(f"{table.title}, beside the published rows", table) for table in shown]
+        content += [folded(f"{table.title}, with the published rows", table) for table in shown]
     content += [_picture(path) for path in report.pictures]
     if report.link:
-        content.append(tag("p", tag("a", "The whole report", href=report.link)))
+        content.append(tag("p", tag("a", "Full report", href=report.link)))
     return content
 
 

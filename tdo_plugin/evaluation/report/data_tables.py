@@ -1,4 +1,4 @@
-"""What a data folder holds, as tables and as a histogram."""
+"""The contents of a data folder as tables and as a histogram."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ BAR = "█"
 
 
 def directions_table(data: DataFolder, sets: Sequence[BinarisedSet]) -> Table:
-    """Sentences and tokens of every direction, trained ones first.
+    """Sentences and tokens of every direction, trained directions first.
 
-    Sources and targets are in tokens. A direction has no training or test set where the folder
-    does not name it, though the other way of its pair may.
+    Source and target lengths are in tokens. A direction may lack a training or test set although
+    the reverse direction has one.
     """
     by_split = {split: by_direction(sets, split) for split in SPLITS}
     by_split["train"] = _only(by_split["train"], data.directions)
@@ -69,8 +69,8 @@ def languages_table(
 
     Args:
         data: the folder.
-        sets: what it holds.
-        counted: what a paper counts in the corpus, for a column beside the sentences.
+        sets: its binarised sets.
+        counted: a paper's counts of the corpus, for an additional column.
     """
     by_split = {split: by_language(sets, split) for split in SPLITS}
     splits = [split for split in SPLITS if by_split[split]]
@@ -113,11 +113,11 @@ def _share(side: Side | None) -> Cell:
 
 
 def histogram(side: Side, width: int) -> list[str]:
-    """A line a range of lengths, in tokens, with a bar as long as its share of the sentences.
+    """One line per range of lengths in tokens, with a bar proportional to the sentences.
 
     Args:
         side: the sentences.
-        width: of the lines, in characters.
+        width: width of the lines, in characters.
     """
     lengths = side.lengths[: sum(bound < side.longest for bound in BOUNDS) + 1]
     starts = (1, *(bound + 1 for bound in BOUNDS))

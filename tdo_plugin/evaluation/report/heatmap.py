@@ -1,4 +1,4 @@
-"""Source-by-target heat maps as pictures, one panel a system on one scale."""
+"""Source-by-target heat maps as figures, one panel per system with a common scale."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from matplotlib.collections import PolyCollection
     from matplotlib.figure import Figure
 
-Cells = dict[tuple[int, int], float]  # by place of target and source
+Cells = dict[tuple[int, int], float]  # by index of target and source
 
 PANELS_A_ROW = 3
 MAX_NUMBERED = 24  # with more languages the cells are too small for numbers
@@ -28,15 +28,15 @@ DPI = 150
 
 
 def available() -> bool:
-    """Whether matplotlib, which draws, is installed."""
+    """Whether matplotlib is installed."""
     return find_spec("matplotlib") is not None
 
 
 def draw(sheet: ScoreSheet, metric: str, paths: Sequence[Path]) -> None:
-    """Draw one metric: rows are sources, columns targets, one panel for each system that has it.
+    """Draw one metric: rows are sources, columns targets, one panel for each system with scores.
 
-    Brighter is better, also where lower is. The files appear only complete; their suffixes choose
-    the format (`.png`, `.pdf`).
+    Brighter is always better, also for metrics where lower is better. The files are written
+    atomically; their suffixes determine the format (`.png`, `.pdf`).
     """
     figure = _figure(sheet, metric)
     for path in paths:
@@ -68,7 +68,7 @@ def _figure(sheet: ScoreSheet, metric: str) -> Figure:
     figure.colorbar(
         drawn[0], ax=axes, label=heading(measure), fraction=0.05, pad=0.01, aspect=30, shrink=0.7
     )
-    figure.draw_without_rendering()  # lays all out, before the many numbers, which lie inside
+    figure.draw_without_rendering()  # lay out before adding the many numbers, which need no space
     figure.set_layout_engine("none")
     if len(codes) <= MAX_NUMBERED:
         for axis, squares, panel in zip(axes, drawn, shown.values(), strict=False):
@@ -112,7 +112,7 @@ def _label(axis: Axes, name: str, codes: list[str]) -> None:
     axis.set_yticks(places, codes)
     axis.set_xlabel("target")
     axis.set_aspect("equal")
-    axis.set_facecolor("#f4f6f8")  # where there is no such direction
+    axis.set_facecolor("#f4f6f8")  # missing directions
     axis.tick_params(length=0, labelsize=8 if numbered else 5)
     axis.spines[:].set_visible(False)
 
@@ -133,7 +133,7 @@ def _number(axis: Axes, squares: PolyCollection, cells: Cells, measure: Metric) 
 
 
 def _save(figure: Figure, path: Path, suffix: str) -> None:
-    """One drawing a file (`savefig` makes two); without dates equal sheets make equal files."""
+    """Render once per file (`savefig` renders twice), without dates, so that files are stable."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.backends.backend_pdf import FigureCanvasPdf
 

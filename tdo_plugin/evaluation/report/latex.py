@@ -1,4 +1,4 @@
-"""Tables for a paper: LaTeX that needs booktabs and nothing else."""
+"""Tables for a paper: LaTeX that only requires booktabs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ ESCAPES = str.maketrans(
         "<": r"\textless{}",
         ">": r"\textgreater{}",
         "|": r"\textbar{}",
-        # after the end of a row these would be its options
+        # after the end of a row these would be read as its options
         **{char: f"{{{char}}}" for char in "[]*"},
         "ρ": r"$\rho$",  # noqa: RUF001 (in the neuron allocation paper's rows)
         "±": r"$\pm$",
@@ -34,12 +34,12 @@ ESCAPES = str.maketrans(
 
 
 def escape(text: str) -> str:
-    """Text that LaTeX sets as it is."""
+    """Escape text for LaTeX."""
     return text.translate(ESCAPES)
 
 
 def latex(table: Table, notes: str = "") -> str:
-    """A `table*` environment with its caption; `notes` follow the table's own."""
+    """A `table*` environment with its caption; `notes` follow the table's caption."""
     caption = " ".join(filter(None, (f"{table.title}.", table.caption, notes)))
     columns = "l" * len(table.heads) + "r" * len(table.columns)
     body = [

@@ -1,4 +1,4 @@
-"""HTML that is escaped unless it was made here."""
+"""Building HTML with automatic escaping."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from typing import Any
 
 from tdo_plugin.evaluation.report.table import Block, Cell, Row, Table
 
-EMPTY = ("img",)  # elements that have no end
+EMPTY = ("img",)  # elements without an end tag
 
 
 class Markup(str):
-    """Text that is HTML already."""
+    """Text that is already HTML."""
 
 
 def tag(name: str, *children: str | Iterable[str], **attributes: object) -> Markup:
     """An element. Children that are not `Markup` are escaped; so are attributes.
 
     `class_` is written `class`, `data_value` `data-value`; an attribute that is True has no value,
-    and one that is None or False is left out.
+    attributes that are None or False are omitted.
     """
     written = "".join(
         f" {key.rstrip('_').replace('_', '-')}"
@@ -39,7 +39,7 @@ def _child(child: str | Iterable[str]) -> str:
 
 
 def html_table(table: Table) -> Markup:
-    """A table in a panel of its own that scrolls; every block is a `tbody`."""
+    """A table in a scrollable panel; every block is a `tbody`."""
     body = [_block(table, block) for block in table.blocks]
     caption = tag("caption", table.title, class_="hidden")
     inner = tag("table", caption, tag("thead", _headings(table)), body, data_sort=table.key)
@@ -93,7 +93,7 @@ def _cell(cell: Cell, over: str) -> Markup:
 
 
 def details(value: Any) -> Markup:
-    """Free-form data as it is: dictionaries as definition lists, lists as lists."""
+    """Free-form data: dictionaries as definition lists, lists as lists."""
     if isinstance(value, Mapping):
         rows = [[tag("dt", str(key)), tag("dd", details(inner))] for key, inner in value.items()]
         return tag("dl", *rows)

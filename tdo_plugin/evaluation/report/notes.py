@@ -1,4 +1,4 @@
-"""What a reader must know beside the numbers."""
+"""Notes on how to read the numbers of a report."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ from tdo_plugin.evaluation.score_sheet import METRICS, ScoreSheet
 
 
 def reading(sheet: ScoreSheet) -> list[str]:
-    """How to read the tables: what is averaged, what bold and the marks mean."""
+    """How to read the tables: what is averaged, and what bold and the marks mean."""
     counts = ", ".join(f"{group} ({len(members)})" for group, members in sheet.groups.items())
-    zeros = ", scores of exactly 0 left out" * sheet.skip_zeros
+    zeros = ", without scores of exactly 0" * sheet.skip_zeros
     lines = [f"Means over directions{zeros}: {counts}."]
     if shows_pooled(sheet):
         lines.append("Pooled: all test sets of the group scored as one.")
     if len(sheet.systems) > 1:
         lines.append(
-            "Best of these systems in bold, as rounded, but for means that lack directions of "
-            "another system's; ↑ higher is better, ↓ lower."
+            "The best rounded score of these systems is in bold, except for means that lack "
+            "directions another system has; ↑ higher is better, ↓ lower is better."
         )
     return [*lines, *tests(sheet)]
 
 
 def tests(sheet: ScoreSheet) -> list[str]:
-    """What the marks of significance stand for, where there are any."""
+    """The meaning of significance marks, if there are any."""
     if not any(comparison.groups for comparison in sheet.comparisons):
         return []
     baselines = ", ".join(dict.fromkeys(comparison.baseline for comparison in sheet.comparisons))
@@ -36,7 +36,7 @@ def tests(sheet: ScoreSheet) -> list[str]:
 
 
 def remarks(sheet: ScoreSheet) -> list[str]:
-    """The sheet's own notes, and means over fewer directions than their group has."""
+    """The sheet's notes, correlations, and means that do not cover all directions of a group."""
     return [*sheet.notes, *_correlations(sheet), *_incomplete_means(sheet)]
 
 
@@ -66,20 +66,20 @@ def _incomplete_means(sheet: ScoreSheet) -> Iterator[str]:
             if have and counts:
                 lacking.setdefault(", ".join(counts), []).append(METRICS[metric].name)
         for counts_of, names in lacking.items():
-            yield f"{system.name}: means of {', '.join(names)} are over {counts_of} directions."
+            yield f"{system.name}: means of {', '.join(names)} cover {counts_of} directions."
 
 
 def missing(sheet: ScoreSheet) -> list[str]:
-    """Which metrics are not there, or not everywhere, and why."""
+    """The metrics that are missing or incomplete, and why."""
     partly = measured_metrics(sheet)
     return [
-        f"{METRICS[key].name} is missing{' in part' * (key in partly)}: {why}"
+        f"{METRICS[key].name} is {'partly ' * (key in partly)}missing: {why}"
         for key, why in sheet.missing.items()
     ]
 
 
 def signatures(sheet: ScoreSheet) -> list[tuple[str, str]]:
-    """Every metric's name with every signature in use."""
+    """The name and signature of every metric, for every signature in use."""
     return [(_name(key), text) for key, texts in sheet.signatures.items() for text in texts]
 
 
@@ -98,7 +98,7 @@ def results(sheet: ScoreSheet) -> list[str]:
 
 
 def origins(sheet: ScoreSheet) -> list[str]:
-    """What made the hypotheses of each system, and the scores, as JSON."""
+    """The provenance of each system's hypotheses, and of the scores, as JSON."""
     systems = [(system.name, system.provenance) for system in sheet.systems]
     written = [*systems, ("scores", sheet.made_by)]
     return [f"{name}: {json.dumps(how, ensure_ascii=False)}" for name, how in written if how]

@@ -1,6 +1,6 @@
-"""The report as one HTML file that needs nothing else: no network, no other file.
+"""The report as one self-contained HTML file, without network access or other files.
 
-Tables are in the HTML itself; what JavaScript draws is made from the data that the page carries.
+Tables are static HTML; JavaScript draws the figures from data embedded in the page.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from tdo_plugin.evaluation.report.table import Table
 from tdo_plugin.evaluation.score_sheet import ScoreSheet
 
 NOSCRIPT = (
-    '<noscript><p class="alert">The drawings and examples need JavaScript; the tables do not.</p>'
+    '<noscript><p class="alert">The figures and examples require JavaScript; tables do not.</p>'
     "</noscript>"
 )
 SCRIPTS = ("common", "tables", "heat", "pair", "languages", "examples", "start")
 
 
 def html_page(sheet: ScoreSheet, besides: Sequence[Beside]) -> str:
-    """The whole page."""
+    """The complete page."""
     script = "\n".join(_part(f"{name}.js") for name in SCRIPTS)
     data = f'<script type="application/json" id="data">{_embedded(page_data(sheet))}</script>'
     return static_page(
@@ -52,7 +52,7 @@ def static_page(
     warning: str = "",
     scripts: str = "",
 ) -> str:
-    """A page of sections: key, title and content of each; what it runs, if anything."""
+    """A page of sections (key, title and content of each), with optional scripts."""
     style = _part("style.css")
     links = [tag("li", tag("a", name, href=f"#{key}")) for key, name, _ in sections]
     return Template(_part("page.html")).substitute(
@@ -75,18 +75,18 @@ def _part(name: str) -> str:
 
 
 def _digest(text: str) -> str:
-    """What a content security policy calls an inline script or style that it lets through."""
+    """The hash with which a content security policy allows an inline script or style."""
     return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
 
 
 def _embedded(data: Any) -> str:
-    """JSON that cannot end the element that it stands in."""
+    """JSON that cannot end its HTML element."""
     text = json.dumps(data, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     return text.replace("<", "\\u003c")
 
 
 def lead(sheet: ScoreSheet) -> Markup:
-    """What was scored, and what could not be."""
+    """The numbers of systems, languages and directions, and what could not be scored."""
     facts = [
         f"{len(sheet.systems)} system{'s' * (len(sheet.systems) != 1)}",
         f"{len(languages_of(sheet))} languages",
@@ -101,7 +101,7 @@ def lead(sheet: ScoreSheet) -> Markup:
 def _sections(
     sheet: ScoreSheet, besides: Sequence[Beside]
 ) -> Iterable[tuple[str, str, list[Markup]]]:
-    """Key, title and content of each section that there is something for."""
+    """Key, title and content of each non-empty section."""
     summary = html_table(report_tables.summary(sheet))
     yield "scores", "Scores", [summary, small(notes.reading(sheet))]
     if seeds := report_tables.seeds(sheet):
@@ -109,7 +109,7 @@ def _sections(
     if besides:
         shown = [beside_table(published_table, sheet) for published_table in besides]
         published = [folded(table.title, table, table is shown[0]) for table in shown]
-        yield "published", "Beside published rows", published
+        yield "published", "Comparison with published rows", published
     measured = bool(report_tables.measured_metrics(sheet))
     if measured:
         yield "heat", "Source by target", [_drawn("heat")]
@@ -129,7 +129,7 @@ def _sections(
 
 
 def _drawn(key: str) -> Markup:
-    """Where JavaScript draws."""
+    """An element for JavaScript to draw into."""
     return tag("div", data_draw=key)
 
 
@@ -139,7 +139,7 @@ def small(lines: Iterable[str]) -> Markup:
 
 
 def folded(title: str, table: Table, opened: bool = False) -> Markup:
-    """A table behind its title."""
+    """A collapsible table under its title."""
     shown = html_table(table), small([table.caption])
     return tag("details", tag("summary", title), *shown, open=opened)
 
@@ -158,7 +158,7 @@ def _provenance(sheet: ScoreSheet) -> Iterable[Markup]:
         yield tag("dl", *rows)
     yield tag("h3", "Systems")
     for system in sheet.systems:
-        unknown = "Not known: these hypotheses are not from tdo translate."
+        unknown = "Unknown: these hypotheses are not from tdo translate."
         content = details(system.provenance) if system.provenance else tag("p", unknown)
         yield tag("details", tag("summary", tag("bdi", system.name)), content)
     if sheet.made_by:

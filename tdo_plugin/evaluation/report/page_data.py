@@ -1,4 +1,4 @@
-"""What the page's drawings are made from."""
+"""The data from which the page's figures are drawn."""
 
 from __future__ import annotations
 

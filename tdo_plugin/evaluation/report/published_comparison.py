@@ -1,4 +1,4 @@
-"""A paper's published rows beside the measured ones, in the columns that both have."""
+"""Comparison of measured rows with a paper's published rows, in common columns."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from tdo_plugin.evaluation.report.table import Block, Row, Table, score_cells
 from tdo_plugin.evaluation.score_sheet import ScoreSheet
 from tdo_plugin.evaluation.seeds import has_seeds, over_seeds
 
-NEVER_POOLED = ("perplexity",)  # there are no statistics of sentences to add up
+NEVER_POOLED = ("perplexity",)  # no sentence statistics to add up
 
 
 @dataclass(frozen=True)
 class Beside:
-    """Of a published table, what a sheet has too.
+    """A published table, restricted to the columns of a score sheet.
 
     Attributes:
-        key: `tdo:1`.
+        key: such as `tdo:1`.
         title: the paper, the table's number and its caption.
-        note: what a reader must know of the published table, if anything.
-        quantities: of the columns.
-        rows: those with a figure in these columns.
-        lost: how many rows have none, because the paper's text lost them or they are of other data.
+        note: caveats about the published table, if any.
+        quantities: the quantities of the columns.
+        rows: rows with a number in these columns.
+        lost: number of rows without one, as the number is missing from the text or on other data.
     """
 
     key: str
@@ -39,19 +39,19 @@ class Beside:
 
 
 def chosen(keys: Iterable[str], sheet: ScoreSheet) -> list[str]:
-    """Which tables to show: those asked for, else all of the paper whose protocol was used."""
+    """The tables to show: the requested ones, else all of the paper whose protocol was used."""
     return [*keys] or ([sheet.protocol] if sheet.protocol in PROTOCOLS else [])
 
 
 def beside(key: str, sheet: ScoreSheet) -> list[Beside]:
-    """Published tables with the columns that the sheet has; none of those without any.
+    """Published tables restricted to the columns of the sheet; tables without any are omitted.
 
     Args:
         key: a paper such as `tdo`, or one of its tables such as `tdo:1`.
-        sheet: what was measured.
+        sheet: the measured scores.
 
     Raises:
-        UserError: there is no such paper or table.
+        UserError: an unknown paper or table.
     """
     name = key.partition(":")[0]
     paper = published.published(name)
@@ -86,10 +86,10 @@ def _known(value: float | None) -> bool:
 
 
 def _quantity(column: published.Column, paper: str, sheet: ScoreSheet) -> Quantity | None:
-    """The sheet's quantity of the same group or direction and metric, if it was measured.
+    """The sheet's quantity for the same metric and group or direction, if it was measured.
 
-    A paper that scores a group's test sets as one is met by our pooled score, not by our mean, but
-    for what is never pooled.
+    For a paper that scores a group's test sets as one, this is our pooled score instead of our
+    mean, except for metrics that are never pooled.
     """
     direction = column.group.replace(" → ", "-")
     if column.group not in sheet.groups and direction in sheet.directions:
@@ -101,7 +101,7 @@ def _quantity(column: published.Column, paper: str, sheet: ScoreSheet) -> Quanti
 
 
 def _group(name: str, sheet: ScoreSheet) -> str:
-    """A paper's group as the sheet calls it: `all` stands only beside other groups there."""
+    """The sheet's name for a paper's group: there, `all` exists only if there are other groups."""
     if name != "all" or name in sheet.groups or len(sheet.directions) < 2:
         return name
     whole = (SUPERVISED, "X → Y")
@@ -110,7 +110,7 @@ def _group(name: str, sheet: ScoreSheet) -> str:
 
 
 def beside_table(published_table: Beside, sheet: ScoreSheet) -> Table:
-    """The measured rows, then the published ones, each under the name of its table and block.
+    """The measured rows, then the published rows under the names of their table and block.
 
     Measured rows are means over the seeds of a system.
     """
@@ -148,7 +148,7 @@ def _score_rows(
     quantities: Sequence[Quantity],
     competing: Sequence[Sequence[bool]],
 ) -> tuple[Row, ...]:
-    """The rows with their cells; values, and which of them compete, come by column."""
+    """The rows with their cells; `columns` and `competing` are by column."""
     cells = [
         score_cells(values, MEASURES[quantity.metric], absent="", competing=part)
         for quantity, values, part in zip(quantities, columns, competing, strict=True)
@@ -159,32 +159,32 @@ def _score_rows(
 
 
 def _caption(published_table: Beside, sheet: ScoreSheet) -> Iterator[str]:
-    yield "Published rows are of the paper's own data; columns are of the same group and metric."
+    yield "Published rows are on the paper's own data; columns have the same group and metric."
     if published_table.key.partition(":")[0] != sheet.protocol:
-        yield "The measured rows were not scored by this paper's protocol."
+        yield "The measured rows were not scored with this paper's protocol."
     if has_seeds(sheet):
         yield "The measured rows are means over seeds."
     yield from _differing(published_table, sheet)
     if published_table.note:
         yield published_table.note
     if published_table.lost:
-        yield f"Left out as they have no figure here: {published_table.lost} published rows."
+        yield f"Omitted: {published_table.lost} published rows without numbers in these columns."
 
 
 def _differing(published_table: Beside, sheet: ScoreSheet) -> Iterator[str]:
-    """How measured columns come about that are not quite the paper's."""
+    """How measured columns that differ slightly from the paper's are computed."""
     metrics = {
         quantity.metric for quantity in published_table.quantities if quantity.group in sheet.groups
     }
     if metrics.intersection(NEVER_POOLED):
         yield "The measured rows' perplexity of several directions is their mean."
     if "accuracy" in metrics:
-        yield "The measured rows' language accuracy is 100 less the off-target share."
+        yield "The measured rows' language accuracy is 100 minus the off-target rate."
     if "win-ratio" in metrics:
         baselines = ", ".join(
             dict.fromkeys(comparison.baseline for comparison in sheet.comparisons)
         )
         yield (
-            "The measured rows' win ratio is the percent of directions with a better BLEU than "
-            f"{baselines}; the paper's is against its own baseline."
+            "The measured rows' win ratio is the percentage of directions with a better BLEU than "
+            f"{baselines}; the paper's is relative to its own baseline."
         )

@@ -1,4 +1,4 @@
-"""What a column of scores holds, taken from a sheet for each of its systems."""
+"""The quantities of score columns, computed from a sheet for each system."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ MEASURES = {
     "accuracy": Metric("accuracy", "language accuracy %"),
     "win-ratio": Metric("win-ratio", "win ratio %"),
 }
-NEEDED = {"accuracy": "off", "win-ratio": "bleu"}  # of `METRICS`, for what is not measured itself
+NEEDED = {"accuracy": "off", "win-ratio": "bleu"}  # the metric from which each is derived
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class Quantity:
     pooled: bool = False
 
     def of(self, sheet: ScoreSheet, system: str) -> float | None:
-        """Its value for a system, if the sheet has one."""
+        """The value for a system, if the sheet has one."""
         if self.pooled:
             return sheet.system(system).pooled.get(self.group, {}).get(self.metric)
         if self.group in sheet.groups:
@@ -36,15 +36,15 @@ class Quantity:
         return row.scores.get(self.metric) if row else None
 
     def values(self, sheet: ScoreSheet) -> list[float | None]:
-        """Its value for every system."""
+        """The values for all systems."""
         return [self.of(sheet, system.name) for system in sheet.systems]
 
     def measured(self, sheet: ScoreSheet) -> bool:
-        """Whether any system has it."""
+        """Whether any system has a value."""
         return any(value is not None for value in self.values(sheet))
 
     def complete(self, sheet: ScoreSheet) -> list[bool]:
-        """For every system whether its value is of all directions that any system's is of."""
+        """For every system, whether its value covers all directions that any system covers."""
         members = set(sheet.groups.get(self.group, (self.group,)))
         metric = NEEDED.get(self.metric, self.metric)
         have = [
@@ -60,36 +60,36 @@ class Quantity:
         return "group" if self.group in sheet.groups else "direction"
 
     def column(self, sheet: ScoreSheet) -> Column:
-        """Its heading."""
+        """The column heading."""
         name = arrow(self.group) if self.scope(sheet) == "direction" else self.group
         return Column(heading(MEASURES[self.metric], self.pooled), name)
 
 
 class Accuracy(Quantity):
-    """Percent of hypotheses in the target language: 100 less the off-target share."""
+    """Percentage of hypotheses in the target language: 100 minus the off-target rate."""
 
     def of(self, sheet: ScoreSheet, system: str) -> float | None:
-        """Its value for a system, if the sheet has one."""
+        """The value for a system, if the sheet has one."""
         off = Quantity("off", self.group, self.pooled).of(sheet, system)
         return None if off is None else 100 - off
 
 
 class WinRatio(Quantity):
-    """Percent of a group's directions on which BLEU is above the baseline's."""
+    """Percentage of a group's directions with a BLEU above the baseline's."""
 
     def of(self, sheet: ScoreSheet, system: str) -> float | None:
-        """Its value for a system that was compared."""
+        """The value for a system that was compared with a baseline."""
         comparison = comparison_of(sheet, system, "bleu")
         return comparison.win_ratio.get(self.group) if comparison else None
 
     def complete(self, sheet: ScoreSheet) -> list[bool]:
-        """As of any quantity; those against several baselines cannot be compared at all."""
+        """As for any quantity; values against several baselines are not comparable."""
         comparable = len({comparison.baseline for comparison in sheet.comparisons}) == 1
         return [comparable and whole for whole in super().complete(sheet)]
 
 
 def quantity_of(metric: str, group: str, pooled: bool = False) -> Quantity:
-    """The quantity of a metric, whether it is measured or made of one that is."""
+    """The quantity of a metric, measured or derived."""
     kinds = {"accuracy": Accuracy, "win-ratio": WinRatio}
     return kinds.get(metric, Quantity)(metric, group, pooled)
 
@@ -107,5 +107,5 @@ def comparison_of(sheet: ScoreSheet, system: str, metric: str) -> Comparison | N
 
 
 def arrow(direction: str) -> str:
-    """`de-fr` as it is shown."""
+    """`de-fr` as it is displayed, `de → fr`."""
     return direction.replace("-", " → ")

@@ -1,4 +1,4 @@
-"""The numbers as files for programs: long-form CSV, JSON, and source-by-target matrices."""
+"""The numbers as files for other programs: long-form CSV, JSON, source-by-target matrices."""
 
 from __future__ import annotations
 
@@ -28,30 +28,31 @@ def languages_of(sheet: ScoreSheet) -> list[str]:
 
 
 def grid(sheet: ScoreSheet, system: str, metric: str) -> list[list[float | None]]:
-    """A metric's scores: a row for each source of `languages_of`, a column for each target."""
+    """A metric's scores: one row per source in `languages_of`, one column per target."""
     scores = {row.direction: row.scores.get(metric) for row in sheet.system(system).directions}
     codes = languages_of(sheet)
     return [[scores.get(f"{source}-{target}") for target in codes] for source in codes]
 
 
 def write_matrix(path: Path, sheet: ScoreSheet, system: str, metric: str) -> None:
-    """Write the grid as CSV, blank where a direction has no score."""
+    """Write the grid as CSV, with empty fields for directions without score."""
     codes = languages_of(sheet)
     rows = zip(codes, grid(sheet, system, metric), strict=True)
     write_rows(path, ["source", *codes], ([source, *row] for source, row in rows))
 
 
 def write_csv(path: Path, sheet: ScoreSheet, beside: Sequence[Beside]) -> None:
-    """Write one number a line.
+    """Write one number per line.
 
     `source` is `measured`, or a published table such as `tdo:1`. `scope` is `group` (a mean),
-    `pooled` or `direction`, and `of` names it. Against a baseline: the difference, its interval, p.
+    `pooled` or `direction`, and `of` its name. For comparisons with a baseline, further columns
+    have the difference, its interval and p.
     """
     write_rows(path, (*WHAT, *AGAINST), [*_measured(sheet), *_published(sheet, beside)])
 
 
 def write_rows(path: Path, head: Iterable[str], rows: Iterable[Sequence[object]]) -> None:
-    """Write a CSV file that appears only complete."""
+    """Write a CSV file atomically."""
     with complete_file(path) as stream:
         writer = csv.writer(stream, lineterminator="\n")
         writer.writerow(head)
@@ -95,7 +96,7 @@ def _published(sheet: ScoreSheet, beside: Iterable[Beside]) -> Iterator[list[obj
 
 
 def write_json(path: Path, sheet: ScoreSheet, beside: Sequence[Beside]) -> None:
-    """Write the whole sheet with its means, and the published rows beside it."""
+    """Write the complete sheet with its means, and the published rows."""
     content: dict[str, Any] = {
         **as_json(sheet),
         "published": [asdict(published_table) for published_table in beside],
@@ -106,7 +107,7 @@ def write_json(path: Path, sheet: ScoreSheet, beside: Sequence[Beside]) -> None:
 
 
 def slugs(names: Iterable[str]) -> dict[str, str]:
-    """Each name as a part of a file name, no two alike even where case does not count."""
+    """Each name as a part of a file name, unique even if case is ignored."""
     by_name: dict[str, str] = {}
     for name in names:
         plain = re.sub(r"[^\w.+-]+", "_", name).strip("._") or "system"

@@ -1,4 +1,4 @@
-"""The tables of a score sheet: means, differences, languages of the hypotheses, every direction."""
+"""The tables of a score sheet: means, differences, hypothesis languages, all directions."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ BY_SIDE = re.compile(r"\S+ → \S+(, trained)?")  # standard groups of trained d
 
 
 def measured_metrics(sheet: ScoreSheet) -> list[str]:
-    """The metrics that at least one system has on at least one direction, in order."""
+    """The metrics with at least one score, in order."""
     measured = {key for system in sheet.systems for row in system.directions for key in row.scores}
     return [key for key in sheet.metrics if key in measured]
 
@@ -43,9 +43,9 @@ def shows_pooled(sheet: ScoreSheet) -> bool:
 
 
 def summary_groups(sheet: ScoreSheet) -> list[str]:
-    """All groups, without `supervised` where columns of its own for its parts say as much.
+    """All groups, without `supervised` if columns for its parts make it redundant.
 
-    It stays where the paper whose protocol was used reports it.
+    `supervised` is kept if the paper whose protocol was used reports it.
     """
     members = set(sheet.groups.get(SUPERVISED, ()))
     sides = [set(rows) for name, rows in sheet.groups.items() if BY_SIDE.fullmatch(name)]
@@ -60,10 +60,10 @@ def _reports(paper: str | None, group: str) -> bool:
 
 
 def summary(sheet: ScoreSheet) -> Table:
-    """The paper's layout: a row for each system; in each metric a column for each group.
+    """A row for each system, and for each metric a column for each group, as in papers.
 
-    A mean that lacks directions of another system's is not its column's best. A metric without any
-    score keeps one empty column.
+    A mean that lacks directions of another system is never marked as best. A metric without any
+    score has one empty column.
     """
     pooled = (False, True) if shows_pooled(sheet) else (False,)
     groups = summary_groups(sheet)
@@ -98,7 +98,7 @@ def _summary_cells(sheet: ScoreSheet, quantity: Quantity) -> list[Cell]:
 
 
 def seeds(sheet: ScoreSheet) -> Table | None:
-    """Means and spreads over the trainings of each system; None where each was trained once."""
+    """Means and spreads over the training runs of each system; None if each was trained once."""
     if not has_seeds(sheet):
         return None
     trainings, whole = by_seed(sheet), over_seeds(sheet)
@@ -113,10 +113,7 @@ def seeds(sheet: ScoreSheet) -> Table | None:
         for index, name in enumerate(trainings)
     )
     columns = tuple(quantity.column(whole) for quantity in quantities)
-    caption = (
-        "Means over trainings that differ in their seed, ± the standard deviation of one training "
-        "(n − 1)."  # noqa: RUF001
-    )
+    caption = "Means over training runs with different seeds, ± the standard deviation (n − 1)."  # noqa: RUF001
     return Table("seeds", "Over seeds", ("system", "seeds"), columns, (Block(rows),), caption)
 
 
@@ -134,7 +131,7 @@ def _seed_cells(
 
 
 def differences(sheet: ScoreSheet) -> Table | None:
-    """Every system against its baseline; None where nothing was compared."""
+    """Every system against its baseline; None if nothing was compared."""
     blocks = []
     for (system, baseline), comparisons in groupby(
         sheet.comparisons, lambda c: (c.system, c.baseline)
@@ -150,8 +147,8 @@ def differences(sheet: ScoreSheet) -> Table | None:
     names = ("difference", "95 % interval", "p", "better on %")
     columns = tuple(Column("", name) for name in names)
     caption = (
-        "Differences of the means, with paired-bootstrap intervals; “better on” is the share of "
-        "directions on which the system is better."
+        "Differences of the means, with paired-bootstrap intervals; “better on” is the percentage "
+        "of directions on which the system is better."
     )
     heads = ("metric", "group")
     return Table("differences", "Differences", heads, columns, tuple(blocks), caption)
@@ -177,7 +174,7 @@ def _tested_cells(difference: Difference, digits: int) -> list[Cell]:
 
 
 def languages(sheet: ScoreSheet) -> Table | None:
-    """In which languages the hypotheses are, by group; None where no detector told them apart."""
+    """The languages of the hypotheses, by group; None if languages were not identified."""
     rows = [
         Row((group, system.name), tuple(Cell(number(v, 1), v) for v in shares))
         for group in sheet.groups
@@ -188,8 +185,8 @@ def languages(sheet: ScoreSheet) -> Table | None:
         return None
     columns = tuple(Column("", name) for name in (*_share_names(), "of other: neighbour"))
     caption = (
-        "Percent of the hypotheses in each language, plain means over the directions whose target "
-        "the detector knows; “neighbour” is a language that it takes for the target's."
+        "Percentage of hypotheses in each language, means over the directions with a target that "
+        "the detector supports; “neighbour” is a language that it confuses with the target."
     )
     heads = ("group", "system")
     title = "Languages of the hypotheses"
@@ -210,7 +207,7 @@ def _mean_shares(sheet: ScoreSheet, system: str, group: str) -> list[float]:
 
 
 def by_direction(sheet: ScoreSheet) -> Table:
-    """A row for each direction; in each metric a column for each system, the row's best marked."""
+    """A row for each direction, and for each metric a column for each system; best marked."""
     metrics = measured_metrics(sheet)
     columns = tuple(
         Column(heading(METRICS[metric]), system.name)

@@ -1,4 +1,4 @@
-"""A table before it has a form: what terminal, Markdown, LaTeX and HTML are written from."""
+"""A table independent of its output format: terminal, Markdown, LaTeX or HTML."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from statistics import fmean, stdev
 
 from tdo_plugin.evaluation.score_sheet import Metric
 
-ABSENT = "–"  # noqa: RUF001 (the dash that stands for a number that is not there)
+ABSENT = "–"  # noqa: RUF001 (the dash for a missing number)
 MINUS = "−"  # noqa: RUF001 (as wide as a plus)
-LEVELS = ((0.01, "‡"), (0.05, "†"))  # of p, with the mark of a difference that small by chance
+LEVELS = ((0.01, "‡"), (0.05, "†"))  # levels of p and their marks
 
 
 @dataclass(frozen=True)
@@ -19,10 +19,10 @@ class Cell:
     """One entry.
 
     Attributes:
-        text: as shown, rounded.
-        value: what was rounded, for sorting; None where the entry is not a number.
-        best: whether it is among its column's best.
-        mark: a significance mark, or nothing.
+        text: the displayed, rounded text.
+        value: the unrounded number, for sorting; None if the entry is not a number.
+        best: whether it is the best of its column.
+        mark: a significance mark, or empty.
     """
 
     text: str
@@ -33,7 +33,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Column:
-    """A column's heading; neighbours with the same `over` share it."""
+    """A column's heading; adjacent columns with the same `over` share it."""
 
     over: str
     name: str
@@ -41,7 +41,7 @@ class Column:
 
 @dataclass(frozen=True)
 class Row:
-    """Its labels, one for each of the table's `heads`, then one cell a column, and a remark."""
+    """A row: one label for each of the table's `heads`, one cell per column, and a remark."""
 
     labels: tuple[str, ...]
     cells: tuple[Cell, ...]
@@ -50,7 +50,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Block:
-    """Rows that belong together; `published` sets them apart as numbers of a paper."""
+    """Rows that belong together; `published` marks the numbers of a paper."""
 
     rows: tuple[Row, ...]
     title: str = ""
@@ -59,7 +59,7 @@ class Block:
 
 @dataclass(frozen=True)
 class Table:
-    """A table with its title, and a sentence or more on how to read it."""
+    """A table with its title, and a caption on how to read it."""
 
     key: str
     title: str
@@ -69,29 +69,29 @@ class Table:
     caption: str = ""
 
     def spans(self) -> list[tuple[str, int]]:
-        """The upper headings, each with the number of columns that it spans."""
+        """The upper headings with the number of columns that each spans."""
         grouped = groupby(self.columns, key=lambda column: column.over)
         return [(over, len(list(columns))) for over, columns in grouped]
 
 
 def heading(metric: Metric, pooled: bool = False) -> str:
-    """A metric's name with an arrow to its better end."""
+    """A metric's name with an arrow for the better direction."""
     return f"{metric.name}{', pooled' * pooled} {'↑' if metric.higher_is_better else '↓'}"
 
 
 def number(value: float, digits: int, signed: bool = False) -> str:
-    """A rounded number; what rounds to zero has no sign."""
+    """A rounded number; zero has no sign."""
     text = f"{value:{'+' if signed else ''}.{digits}f}"
     return f"{0:.{digits}f}" if float(text) == 0 else text.replace("-", MINUS)
 
 
 def p_value(p: float) -> str:
-    """p with three decimals, as far as they go."""
+    """p with three decimals, or `< 0.001`."""
     return "< 0.001" if p < 0.001 else f"{p:.3f}"
 
 
 def significance(p: float) -> str:
-    """The mark of a p; none from 0.05 on."""
+    """The mark for p; empty from 0.05 on."""
     return next((mark for level, mark in LEVELS if p < level), "")
 
 
@@ -102,11 +102,10 @@ def score_cells(
     absent: str = ABSENT,
     competing: Sequence[bool] | None = None,
 ) -> list[Cell]:
-    """Cells of scores that compete with each other, the best of them marked.
+    """Cells of competing scores, with the best marked.
 
-    Scores are compared as they are shown: what rounds alike is equally good. A score without
-    competition is not the best of anything. `competing` says of each whether it takes part; all do
-    by default.
+    Scores are compared after rounding, so equal displayed scores tie. A single score is not marked.
+    `competing` tells which scores take part (default: all).
     """
     shown = [None if value is None else round(value, metric.digits) for value in values]
     takes_part = competing or [True] * len(values)
@@ -135,7 +134,7 @@ def with_spread(cell: Cell, values: Sequence[float], metric: Metric) -> Cell:
 def mean_cells(
     values: Sequence[Sequence[float]], metric: Metric, competing: Sequence[bool]
 ) -> list[Cell]:
-    """Cells of means with spreads; of those that compete the best is marked."""
+    """Cells of means with spreads; the best of the competing means is marked."""
     means = [fmean(scores) if scores else None for scores in values]
     cells = score_cells(means, metric, competing=competing)
     return [with_spread(cell, scores, metric) for cell, scores in zip(cells, values, strict=True)]

@@ -12,19 +12,19 @@ BOLD, PLAIN = "\033[1m", "\033[0m"
 
 
 def terminal(table: Table, width: int, bold: bool) -> str:
-    """Columns aligned on their last digit, in as many parts as the width asks for.
+    """The table with columns aligned on the last digit, split into parts that fit the width.
 
     Args:
-        table: what to show.
-        width: of the terminal, in characters; a part is wider only where one heading's columns are.
-        bold: show the best in bold; otherwise a star follows them.
+        table: the table.
+        width: terminal width in characters; a part is wider only if a single heading's columns are.
+        bold: show the best scores in bold; otherwise a star follows them.
     """
     parts = [_Part(table, start, stop, bold) for start, stop in _parts(table, width, bold)]
     return "\n\n".join("\n".join(part.lines()) for part in parts)
 
 
 def _parts(table: Table, width: int, bold: bool) -> Iterator[tuple[int, int]]:
-    """Ranges of columns that fit, never cut within a heading's span."""
+    """Ranges of columns that fit, never split within a heading's span."""
     start = stop = 0
     for _, count in table.spans():
         if stop > start and _Part(table, start, stop + count, bold).width() > width:
@@ -35,7 +35,7 @@ def _parts(table: Table, width: int, bold: bool) -> Iterator[tuple[int, int]]:
 
 
 class _Part:
-    """Some columns of a table, beside all of its labels."""
+    """Some columns of a table, with all labels."""
 
     def __init__(self, table: Table, start: int, stop: int, bold: bool) -> None:
         self.table = table
@@ -74,7 +74,7 @@ class _Part:
         return cell.mark + ("*" if cell.best and not self.bold else "")
 
     def width(self) -> int:
-        """Characters of a line."""
+        """The width of a line in characters."""
         widths = self.label_widths + self.widths
         return sum(widths) + 2 * (len(widths) - 1)
 
@@ -118,7 +118,7 @@ def _right(text: str, width: int) -> str:
 
 
 def _width(text: str) -> int:
-    """Columns of a terminal: wide characters take two, combining ones none."""
+    """The width in terminal columns: wide characters take two, combining characters none."""
     return sum(
         0 if unicodedata.combining(char) else 1 + (unicodedata.east_asian_width(char) in "WF")
         for char in text
@@ -126,7 +126,7 @@ def _width(text: str) -> int:
 
 
 def markdown(table: Table) -> str:
-    """A Markdown table; headings are in one row, and a block's title is a row of its own."""
+    """A Markdown table; headings are in one row, and a block's title is a separate row."""
     heads = [*table.heads, *(f"{column.over} {column.name}".strip() for column in table.columns)]
     lines = [
         _markdown_row([escape_markdown(head) for head in heads]),
@@ -151,5 +151,5 @@ def _markdown_row(cells: Sequence[str]) -> str:
 
 
 def escape_markdown(text: str) -> str:
-    """Text that Markdown shows as it is, on one line."""
+    """Escape text for Markdown, on one line."""
     return re.sub(r"([\\`*_{}\[\]<>|#~])", r"\\\1", " ".join(text.split()))

@@ -1,4 +1,4 @@
-"""All files of a report, which appear together."""
+"""Writing all files of a report together."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ OF_SYSTEMS = ("matrix-*.csv", *(f"heatmap-*{suffix}" for suffix in PICTURES))
 
 
 def write_report(sheet: ScoreSheet, besides: Sequence[Beside], folder: Path) -> Iterator[Path]:
-    """Write every file; yields their paths once all are there.
+    """Write every file, and yield their paths when all are written.
 
-    They are written elsewhere first, so that a full disk leaves an earlier report as it was, and no
-    page without its pictures. Those are left out where matplotlib is not installed. Matrices and
-    pictures that an earlier report had, and this one has not, go.
+    Files are written to a temporary folder first, so that a full disk leaves an earlier report
+    intact. Figures are skipped if matplotlib is not installed. Matrices and figures of an earlier
+    report that are not in this report are removed.
     """
     folder.mkdir(parents=True, exist_ok=True)
     with named_when_full(folder), TemporaryDirectory(prefix=".report-", dir=folder) as scratch:
         names = [path.name for path in _write(sheet, besides, Path(scratch))]
-        for name in reversed(names):  # the page last, which shows the others
+        for name in reversed(names):  # the page last, as it shows the others
             os.replace(Path(scratch, name), folder / name)
     for pattern in OF_SYSTEMS:  # of an earlier report with other systems or metrics
         for path in folder.glob(pattern):
@@ -70,7 +70,7 @@ def _matrices(sheet: ScoreSheet, folder: Path) -> Iterator[Path]:
 
 
 def overview(sheet: ScoreSheet, besides: Sequence[Beside]) -> list[Table]:
-    """The tables that fit into a terminal or a paper: all but that of every direction."""
+    """The tables for a terminal or a paper: all except that of every direction."""
     tables = [
         report_tables.summary(sheet),
         report_tables.seeds(sheet),
@@ -82,7 +82,7 @@ def overview(sheet: ScoreSheet, besides: Sequence[Beside]) -> list[Table]:
 
 
 def markdown_report(sheet: ScoreSheet, besides: Sequence[Beside]) -> str:
-    """Every table and everything that a reader must know, as one Markdown document."""
+    """All tables and notes as one Markdown document."""
     parts = ["# Translation report"]
     for table in overview(sheet, besides):
         lines = notes.reading(sheet) if table.key == "scores" else [table.caption]
@@ -102,7 +102,7 @@ def _bullets(lines: Sequence[str]) -> str:
 
 
 def latex_report(sheet: ScoreSheet, besides: Sequence[Beside]) -> str:
-    """The tables for a paper, to be read in by `\\input`."""
+    """The tables for a paper, for inclusion by `\\input`."""
     reading = " ".join([*notes.reading(sheet), *(f"{why}." for why in notes.missing(sheet))])
     tables = overview(sheet, besides)
     written = [latex(table, reading if table.key == "scores" else "") for table in tables]

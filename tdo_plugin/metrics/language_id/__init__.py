@@ -1,4 +1,4 @@
-"""Which language a sentence is in, by the detector of one's choice, and the off-target ratio."""
+"""Language identification of sentences by several detectors, and the off-target rate."""
 
 from tdo_plugin.metrics.language_id.choosing import identifier
 from tdo_plugin.metrics.language_id.fasttext import FastText

@@ -1,4 +1,4 @@
-"""The detector that a user asked for."""
+"""Choosing a language detector by name."""
 
 from __future__ import annotations
 
@@ -19,17 +19,18 @@ def identifier(
     references: Text | None = None,
     download: bool = False,
 ) -> Identifier:
-    """A detector by its name.
+    """A detector by name.
 
     Args:
-        spec: `fasttext` (lid.176, wherever it lies), `langdetect`, `corpus` (a classifier trained
-            on `data`), `references` (one trained on `references`), or a fastText model's path.
-        data: a prepared folder, if there is one.
-        references: reference lines by target language, if they may be learnt from.
-        download: whether `fasttext` may fetch the file that it needs.
+        spec: `fasttext` (an installed lid.176), `langdetect`, `corpus` (a classifier trained on
+            `data`), `references` (a classifier trained on `references`), or the path of a fastText
+            model.
+        data: a data folder, if there is one.
+        references: reference lines by target language, if they may be used for training.
+        download: whether `fasttext` may download its model.
 
     Raises:
-        UserError: none of these, or what it needs is missing.
+        UserError: an unknown detector, or missing requirements.
     """
     if spec == "fasttext":
         return FastText(find_lid176(download))
@@ -37,7 +38,7 @@ def identifier(
         return LangDetect()
     if spec == "corpus":
         if data is None:
-            raise UserError("`--lid corpus` must have `--data` to learn the languages from")
+            raise UserError("`--lid corpus` must come with `--data`, its training text")
         return from_training_side(data)
     if spec == "references":
         return from_references(references or {})

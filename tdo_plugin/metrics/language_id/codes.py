@@ -1,4 +1,4 @@
-"""One code a language, whatever a corpus or a detector calls it; and languages easily confused."""
+"""Canonical language codes for corpora and detectors, and easily confused languages."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ ISO_639 = _pairs("""
     zu:zul
 """)
 
-# the member of a macrolanguage that text under the macrolanguage's code is in
+# the usual member language of text with a macrolanguage's code
 MEMBERS = _pairs("""
     als:sq arb:ar ayr:ay azj:az cmn:zh ekk:et fuv:ff gaz:om gug:gn khk:mn kmr:ku knc:kr lvs:lv
     npi:ne ory:or pbt:ps pes:fa plt:mg quy:qu swh:sw uzn:uz ydd:yi zsm:ms
@@ -39,22 +39,22 @@ MEMBERS = _pairs("""
 # text under `no` is Bokmål; Filipino is standardised Tagalog; the others are withdrawn codes
 SYNONYMS = {"nb": "no", "nob": "no", "fil": "tl", "bh": "bho", "in": "id", "iw": "he", "ji": "yi"}
 
-# ISO 639-3's codes for text that is in no language, or in none that has a code
+# ISO 639-3 codes for text in no language, or in a language without code
 NO_LANGUAGE = dict.fromkeys(("und", "zxx", "mis"), UNDETECTABLE)
 
-# Wikipedia's own code, which lid.176 took over, for Alemannic; in ISO 639-3 `als` is Tosk Albanian
+# Wikipedia's code for Alemannic, also in lid.176; in ISO 639-3 `als` is Tosk Albanian
 WIKIPEDIA = {"als": "gsw"}
 
 _CODES = {three: two for two, three in ISO_639.items()} | MEMBERS | SYNONYMS | NO_LANGUAGE
 
-# Languages that good detectors take for each other: in the table that OpenLID's authors publish
-# (Burchell et al., 2023; FLORES-200), or for Latin-script Serbian in GlotLID's, they have an F1
-# below 0.99 for each other's sake. Czech and Slovak, Bulgarian and Macedonian, Portuguese and
-# Galician have 0.99 and more there, so a Slovak hypothesis for Czech is a plain mistake.
+# Languages that good detectors confuse: their F1 is below 0.99 because of each other in the table
+# of OpenLID's authors (Burchell et al., 2023; FLORES-200), or in that of GlotLID for Latin-script
+# Serbian. Czech and Slovak, Bulgarian and Macedonian, Portuguese and Galician have 0.99 or more
+# there, so a Slovak hypothesis for Czech is an error of the system.
 CONFUSABLE = tuple(
     frozenset(group.split())
     for group in (
-        "ar acm acq aeb ajp apc arq ars ary arz",  # Standard Arabic and what is spoken
+        "ar acm acq aeb ajp apc arq ars ary arz",  # Standard Arabic and spoken varieties
         "bo dz",
         "bs cnr hr sh sr",
         "da nn no",
@@ -69,22 +69,22 @@ CONFUSABLE = tuple(
 
 
 def canonical(code: str) -> str:
-    """The code under which every name of a language meets; without a script or a country.
+    """The canonical code of a language, without script and country.
 
-    Two letters where ISO 639-1 has them: `deu_Latn` and `de_DE` are `de`, `zho_Hans`, `cmn` and
-    `zh-tw` are `zh`, `nb` and `nob` are `no`. A code that is not known here stays, in lower case.
+    It has two letters if ISO 639-1 has such a code: `deu_Latn` and `de_DE` become `de`, `zho_Hans`,
+    `cmn` and `zh-tw` become `zh`, `nb` and `nob` become `no`. Unknown codes are only lowercased.
     """
     language = re.split("[_-]", code, maxsplit=1)[0].lower()
     return _CODES.get(language, language)
 
 
 def of_label(label: str) -> str:
-    """The code of a fastText label: of lid.176 or, with a script, of NLLB, GlotLID or OpenLID."""
+    """The canonical code of a fastText label of lid.176, NLLB, GlotLID or OpenLID."""
     name = label.removeprefix("__label__")
     return WIKIPEDIA.get(name) or canonical(name)
 
 
 def confusable(language: str) -> frozenset[str]:
-    """The languages that are easily taken for this one, by canonical code, without itself."""
+    """The canonical codes of the languages that are easily confused with this language."""
     code = canonical(language)
     return frozenset().union(*(group for group in CONFUSABLE if code in group)) - {code}

@@ -1,4 +1,4 @@
-"""fastText's models of languages: lid.176, GlotLID, OpenLID or any other file of that kind."""
+"""fastText models for language identification: lid.176, GlotLID, OpenLID and others."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from tdo_plugin.metrics.language_id.protocol import UNDETECTABLE, each_once
 
 
 class FastText:
-    """A fastText model from a file that the user has, read as fasttext-langdetect reads lid.176.
+    """A fastText model from a file, used as fasttext-langdetect uses lid.176.
 
-    Sentences reach the model as they are. OpenLID's authors clean text first, in a way of their
-    own; without it their model is somewhat less certain.
+    Sentences are not preprocessed. OpenLID's authors clean text first; without it, their model is
+    somewhat less certain.
     """
 
     def __init__(self, path: Path) -> None:
         """Load the model.
 
         Raises:
-            UserError: no such file, no `fasttext` module, or a file that it cannot read.
+            UserError: a missing file, no `fasttext` module, or an invalid file.
         """
         if not path.is_file():
-            raise UserError(f"`--lid` must be a fastText model such as lid.176.bin; {path} is none")
+            raise UserError(f"`--lid` must be a fastText model such as lid.176.bin; {path} is not")
         try:
             import fasttext
         except ImportError:
@@ -37,13 +37,13 @@ class FastText:
             ) from None
         try:
             self._model: Any = fasttext.load_model(str(path))
-            # all of them, likely or not: fasttext-predict has no other list of its labels
+            # predict all labels, as fasttext-predict has no other list of them
             labels, _ = self._model.predict("a", k=-1, threshold=-1.0)
             if not labels:
-                raise ValueError("there are no labels in it, or it is not whole")
-        except ValueError as error:  # of a bad file, or of the package fasttext with numpy 2
+                raise ValueError("it has no labels or is incomplete")
+        except ValueError as error:  # an invalid file, or the package fasttext with numpy 2
             raise UserError(
-                f"`--lid` must be a fastText model that fasttext-predict reads; {path}: {error}"
+                f"`--lid` must be a fastText model that fasttext-predict can read; {path}: {error}"
             ) from None
         self._known = frozenset(map(of_label, labels)) - {UNDETECTABLE}
         with path.open("rb") as stream, mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ) as m:
@@ -52,7 +52,7 @@ class FastText:
         self.signature = f"fasttext:{path.name}|sha256:{digest[:16]}"
 
     def __reduce__(self) -> tuple[type[FastText], tuple[Path]]:
-        """Another process loads the file itself; the model cannot be sent there."""
+        """Other processes load the file themselves, as the model cannot be pickled."""
         return FastText, (self._path,)
 
     def label(self, language: str) -> str | None:
@@ -61,10 +61,10 @@ class FastText:
         return code if code in self._known else None
 
     def identify(self, sentences: Sequence[str]) -> list[str]:
-        """The canonical code of each sentence's likeliest label.
+        """The canonical code of each sentence's most likely label.
 
-        UNDETECTABLE for a sentence without a letter, and for one that the model calls no language
-        (GlotLID's `und` and `zxx`) or finds nothing in.
+        UNDETECTABLE for a sentence without letters, or if the model finds no language (including
+        GlotLID's `und` and `zxx`).
         """
         return each_once(self._one, sentences)
 

@@ -1,4 +1,4 @@
-"""langdetect, the OPUS-100 paper's detector (section 5), made to give one answer everywhere."""
+"""langdetect, the OPUS-100 paper's detector (section 5), made deterministic."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ SEED = 0
 
 
 class LangDetect:
-    """The package langdetect with its 55 profiles; Chinese of both scripts is `zh`.
+    """The package langdetect with its 55 profiles; Chinese in both scripts is `zh`.
 
-    langdetect draws n-grams at random. Here each sentence is drawn from the same seed, so that its
-    answer does not depend on the sentences before it, and the profiles are read in the order of
-    their names, not in the file system's.
+    langdetect draws n-grams at random. Here, each sentence starts from the same seed, so that the
+    result does not depend on previous sentences, and profiles are read in the order of their names
+    instead of the file system's.
     """
 
     def __init__(self) -> None:
@@ -32,7 +32,7 @@ class LangDetect:
             from langdetect.detector_factory import PROFILES_DIRECTORY, DetectorFactory
         except ImportError:
             raise UserError(
-                "`--lid langdetect` must have the package langdetect (pip install langdetect); "
+                "`--lid langdetect` requires the package langdetect (pip install langdetect); "
                 "it is not installed"
             ) from None
         profiles = sorted(path for path in Path(PROFILES_DIRECTORY).iterdir() if path.is_file())
@@ -44,7 +44,7 @@ class LangDetect:
         self.signature = f"langdetect:{version('langdetect')}|seed:{SEED}"
 
     def __reduce__(self) -> tuple[type[LangDetect], tuple[()]]:
-        """Another process reads the profiles itself, which is faster than sending them."""
+        """Other processes read the profiles themselves, which is faster than pickling."""
         return LangDetect, ()
 
     def label(self, language: str) -> str | None:
@@ -53,9 +53,9 @@ class LangDetect:
         return code if code in self._known else None
 
     def identify(self, sentences: Sequence[str]) -> list[str]:
-        """The likeliest language of each sentence, some milliseconds each.
+        """The most likely language of each sentence, in some milliseconds each.
 
-        UNDETECTABLE for one without a letter, or in which langdetect finds no language.
+        UNDETECTABLE for a sentence without letters, or if langdetect finds no language.
         """
         return each_once(self._one, sentences)
 

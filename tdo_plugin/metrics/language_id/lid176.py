@@ -1,4 +1,4 @@
-"""Where fastText's lid.176 lies, and how to get it."""
+"""Finding and downloading fastText's lid.176."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ from pathlib import Path
 from tdo_plugin.errors import UserError
 from tdo_plugin.metrics.cache import default_cache_path
 
-NAMES = ("lid.176.bin", "lid.176.ftz")  # the whole model, 126 MiB, and the compressed one, 1 MiB
+NAMES = ("lid.176.bin", "lid.176.ftz")  # the full model, 126 MiB, and the compressed model, 1 MiB
 URL = f"https://dl.fbaipublicfiles.com/fasttext/supervised-models/{NAMES[0]}"
 SHA256 = "7e69ec5451bc261cc7844e49e4792a85d7f09c06789ec800fc4a44aec362764e"
 
 
 def find_lid176(download: bool = False) -> Path:
-    """The file where the package fasttext-langdetect keeps it, or in this project's cache.
+    """The model file in the folder of fasttext-langdetect, or in this project's cache.
 
-    fasttext-langdetect is what the TDO paper used (section 5.1). It keeps the file in the folder
-    FTLANG_CACHE, or without that variable in fasttext-langdetect among the temporary files.
+    The TDO paper used fasttext-langdetect (section 5.1), whose folder is FTLANG_CACHE, or
+    fasttext-langdetect among the temporary files if that variable is not set.
 
     Args:
-        download: fetch the whole model into this project's cache if there is none.
+        download: download the full model to this project's cache if there is no file.
 
     Raises:
-        UserError: no file, or it cannot be fetched.
+        UserError: no file, or it cannot be downloaded.
     """
     kept = os.environ.get("FTLANG_CACHE") or Path(tempfile.gettempdir()) / "fasttext-langdetect"
     project_cache = default_cache_path().parent
@@ -38,13 +38,13 @@ def find_lid176(download: bool = False) -> Path:
     if download:
         return _fetch(project_cache / NAMES[0])
     raise UserError(
-        f"`--lid fasttext` must have {NAMES[0]} in {kept} or {project_cache}; it is in neither, "
-        f"and comes from {URL} (tdo score --download fetches it)"
+        f"`--lid fasttext` requires {NAMES[0]} in {kept} or {project_cache}; it is in neither "
+        f"(tdo score --download downloads it from {URL})"
     )
 
 
 def _fetch(path: Path) -> Path:
-    """Download the whole model; it gets its name only when its checksum is right."""
+    """Download the full model, and rename it when its checksum is verified."""
     partial = path.with_name(path.name + ".partial")
     digest = hashlib.sha256()
     try:
@@ -58,10 +58,10 @@ def _fetch(path: Path) -> Path:
                 f"`{NAMES[0]}` must have the SHA-256 {SHA256}; {URL} gave {digest.hexdigest()}"
             )
         os.replace(partial, path)
-    except OSError as error:  # of the connection or of the disk
+    except OSError as error:  # network or disk
         raise UserError(
-            f"`--download` must be left out where {URL} cannot be fetched into {path.parent}; "
-            f"it gave: {error}"
+            f"`--download` must be left out if {URL} cannot be downloaded to {path.parent}; "
+            f"it failed: {error}"
         ) from None
     finally:
         partial.unlink(missing_ok=True)

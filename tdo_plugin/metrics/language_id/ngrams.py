@@ -1,4 +1,4 @@
-"""A classifier of its own, which learns the languages from text at hand and needs no download."""
+"""A language classifier trained on available text, without any download."""
 
 from __future__ import annotations
 
@@ -16,27 +16,27 @@ from tdo_plugin.metrics.language_id.codes import canonical
 from tdo_plugin.metrics.language_id.protocol import UNDETECTABLE, has_letters
 from tdo_plugin.metrics.textform import read_text_form
 
-LONGEST = 4  # characters of an n-gram
+LONGEST = 4  # maximum characters of an n-gram
 BUCKET_BITS = 18
 BUCKETS = 1 << BUCKET_BITS
 MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)  # 2**64 over the golden ratio: spreads the hash
 SMOOTHING = 0.1  # added to each bucket's count
 CHUNK = 2_000  # sentences in memory at once
-MAX_LINES = 10_000  # training lines a language
-HELD_OUT = 1_000  # validation lines a language
+MAX_LINES = 10_000  # training lines per language
+HELD_OUT = 1_000  # validation lines per language
 
 Text = Mapping[str, Sequence[str]]  # lines by language
 
 
 class CharacterNgrams:
-    """Naive Bayes over hashed character 1- to 4-grams, all languages equally likely beforehand.
+    """Naive Bayes over hashed character 1- to 4-grams, with a uniform prior over languages.
 
     Attributes:
-        accuracy: on sentences that it was not trained on, 0 to 1; part of the signature.
+        accuracy: accuracy on held-out sentences, 0 to 1; part of the signature.
     """
 
     def __init__(self, text: Text, origin: str = "") -> None:
-        """Train on lines by language; `origin` says in the signature which text that is."""
+        """Train on lines by language; `origin` names the text in the signature."""
         self.languages = sorted(text)
         self.accuracy = math.nan
         self._origin = origin
@@ -57,7 +57,7 @@ class CharacterNgrams:
         )
 
     def label(self, language: str) -> str | None:
-        """The language as the training text calls it (`en_XX` for `en`); None if it has none."""
+        """The language's code in the training text (`en_XX` for `en`); None if it has none."""
         if language in self.languages:
             return language
         code = canonical(language)
@@ -66,7 +66,7 @@ class CharacterNgrams:
         )
 
     def identify(self, sentences: Sequence[str]) -> list[str]:
-        """The likeliest language of each sentence; UNDETECTABLE for one without a letter."""
+        """The most likely language of each sentence; UNDETECTABLE without letters."""
         result: list[str] = []
         for start in range(0, len(sentences), CHUNK):
             chunk = sentences[start : start + CHUNK]
@@ -80,15 +80,15 @@ class CharacterNgrams:
         return result
 
     def right(self, text: Text) -> float:
-        """The share of lines, 0 to 1, that are identified as what they are."""
+        """The share of lines, 0 to 1, that are identified correctly."""
         lines = [(line, language) for language, held in text.items() for line in held]
         identified = self.identify([line for line, _ in lines])
         return sum(a == b for a, (_, b) in zip(identified, lines, strict=True)) / len(lines)
 
 
 def _ngrams(sentences: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
-    """Every character n-gram of every sentence: its bucket and the sentence's number."""
-    # a space on either side, so that the beginnings and endings of words are n-grams too
+    """Every character n-gram of every sentence: its bucket and the sentence's index."""
+    # spaces around each sentence, so that beginnings and ends of words are n-grams too
     text = "".join(f" {' '.join(sentence.split())} \n" for sentence in sentences)
     codes = np.frombuffer(text.encode("utf-32-le"), dtype=np.uint32).astype(np.uint64)
     breaks = codes == ord("\n")
@@ -106,21 +106,21 @@ def _ngrams(sentences: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
 
 
 def from_training_side(data: DataFolder) -> CharacterNgrams:
-    """Train the classifier on the folder's own training text, and test it on its validation text.
+    """Train the classifier on the folder's training text, and test it on its validation text.
 
-    A language's lines are taken evenly from all pairs that it is in. The accuracy is of those
-    languages that have validation text; where none has, it is not a number.
+    A language's lines are taken evenly from all its pairs. The accuracy covers languages with
+    validation text; it is NaN if there is none.
 
     Raises:
-        UserError: fewer than two languages, or one without training text.
+        UserError: fewer than two languages, or a language without training text.
     """
     text = {language: _side(data, "train", language, MAX_LINES) for language in data.languages}
     held_out = {language: _side(data, "valid", language, HELD_OUT) for language in data.languages}
     empty = [language for language in text if not text[language]]
     if len(text) < 2 or empty:
         raise UserError(
-            "`DATA` must hold training text of at least two languages to tell them apart; it lacks "
-            f"{', '.join(empty) or 'a second one'}"
+            "`DATA` must have training text in at least two languages to train a classifier; it "
+            f"lacks {', '.join(empty) or 'a second language'}"
         )
     classifier = CharacterNgrams(text)
     if any(held_out.values()):
@@ -132,28 +132,28 @@ def _side(data: DataFolder, split: str, language: str, limit: int) -> list[str]:
     files = sorted((data.root / "pieces").glob(f"{split}.*-*.{language}"))
     share = -(-limit // max(1, len(files)))
     lines: Iterable[str] = (line for path in files for line in islice(read_lines(path), share))
-    # as hypotheses are judged: detokenized where the folder's text is tokenized
+    # detokenized, if the folder's text is tokenized, as hypotheses are plain text
     return read_text_form(data.root).plain([join_pieces(line) for line in lines], language)
 
 
 def from_references(references: Text) -> CharacterNgrams:
-    """Train the classifier on references by language, where there is no other text.
+    """Train the classifier on references by language, if there is no other text.
 
-    It is weaker than a classifier that never saw the test set, and the signature says so. A
-    hypothesis is judged by a classifier that knows its reference, so what the two share, a name
-    say, counts for the target. Only the languages at hand can be found: what a system writes in any
-    other is called one of these. The accuracy is of two more classifiers, each trained on one half
-    of the lines (even, odd) and tested on the other.
+    It is less reliable than a classifier that has not seen the test set, as its signature states:
+    it knows each hypothesis' reference, so anything that both share, such as a name, counts for the
+    target. It can only identify the available languages: output in any other language is assigned
+    to one of them. The accuracy is that of two further classifiers, each trained on one half of the
+    lines (even, odd) and tested on the other.
 
     Raises:
-        UserError: fewer than two languages, or one with fewer than two different lines.
+        UserError: fewer than two languages, or a language with fewer than two different lines.
     """
     text = {language: list(dict.fromkeys(lines)) for language, lines in references.items()}
     few = [language for language, lines in text.items() if len(lines) < 2]
     if len(text) < 2 or few:
         raise UserError(
-            "`--lid references` must have references in at least two languages, two different "
-            f"lines in each; it lacks {', '.join(few) or 'a second language'}"
+            "`--lid references` requires references in at least two languages, with two different "
+            f"lines each; it lacks {', '.join(few) or 'a second language'}"
         )
     text = {language: lines[:MAX_LINES] for language, lines in text.items()}
     even = {language: lines[::2] for language, lines in text.items()}

@@ -1,4 +1,4 @@
-"""What every detector of languages does."""
+"""The interface of language detectors."""
 
 from __future__ import annotations
 
@@ -9,26 +9,26 @@ UNDETECTABLE = "?"
 
 
 class Identifier(Protocol):
-    """Names the language of each sentence. It can be sent to other processes (`pickle`)."""
+    """Identifies the language of each sentence. It can be pickled for other processes."""
 
     @property
     def signature(self) -> str:
         """The detector with its version or checksum."""
 
     def label(self, language: str) -> str | None:
-        """What `identify` calls a language of the corpus; None where it cannot recognise it."""
+        """The label in `identify` for a language of the corpus; None if it is not supported."""
 
     def identify(self, sentences: Sequence[str]) -> list[str]:
-        """One code a sentence; UNDETECTABLE where there is nothing to go by."""
+        """One code per sentence; UNDETECTABLE if there is no evidence."""
 
 
 def has_letters(sentence: str) -> bool:
-    """Whether there is anything in a sentence that tells its language."""
+    """Whether a sentence has letters, without which its language cannot be identified."""
     return any(map(str.isalpha, sentence))
 
 
 def each_once(identify: Callable[[str], str], sentences: Sequence[str]) -> list[str]:
-    """A code for each sentence; equal ones, of which off-target output has many, are asked once."""
+    """A code for each sentence; equal sentences, frequent in bad output, are identified once."""
     codes = {
         sentence: identify(sentence) if has_letters(sentence) else UNDETECTABLE
         for sentence in dict.fromkeys(sentences)

@@ -1,4 +1,4 @@
-"""How many hypotheses are in the target language, and what the others are in."""
+"""Shares of hypotheses in the target language and in other languages."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ class Shares:
     """Languages of one direction's hypotheses.
 
     Attributes:
-        shares: percent in each of `CATEGORIES`; they sum to 100.
-        languages: how many were identified as what, the most frequent first.
-        confused: percent in a language that is easily taken for the target's; part of `other`.
+        shares: percentage in each of `CATEGORIES`; they sum to 100.
+        languages: number of hypotheses by identified language, most frequent first.
+        confused: percentage in a language easily confused with the target; part of `other`.
     """
 
     shares: dict[str, float]
@@ -28,28 +28,29 @@ class Shares:
 
     @property
     def off(self) -> float:
-        """The off-target ratio in percent: all that is not in the target language."""
+        """The off-target rate in percent: all hypotheses not in the target language."""
         return 100 - self.shares["target"]
 
 
 def shares(
     identified: Sequence[str], source: str, target: str, identifier: Identifier, english: str = "en"
 ) -> Shares | None:
-    """Sort what a detector found into target, English, source, another language, undetectable.
+    """Classify identified languages as target, English, source, other, or undetectable.
 
-    Each hypothesis counts once, for the first of these that it is. So English is in `target` when
-    translating into it (`english` is 0) and in `english` when translating from it (`source` is 0).
-    Where the detector does not know the source, hypotheses in it are in `other`.
+    Each hypothesis counts once, for the first category that applies. So English is in `target` when
+    translating into English (`english` is 0) and in `english` when translating from it (`source` is
+    0). If the detector does not support the source, hypotheses in the source language are in
+    `other`.
 
     Args:
-        identified: what `identifier.identify` said of each hypothesis; at least one.
-        source: of the direction, as the corpus calls it.
-        target: likewise.
-        identifier: the detector, for its names of the languages.
-        english: the corpus' name of English.
+        identified: the result of `identifier.identify` for each hypothesis; at least one.
+        source: the source language's code in the corpus.
+        target: the target language's code in the corpus.
+        identifier: the detector, for its labels.
+        english: the code of English in the corpus.
 
     Returns:
-        The shares, or None where the detector does not know the target: the ratio is not defined.
+        The shares, or None if the detector does not support the target, so they are undefined.
     """
     target_label = identifier.label(target)
     if target_label is None:

@@ -66,5 +66,5 @@ def test_the_command(tmp_path, monkeypatch, capsys):
     words = ["--size", "small", "--batch-tokens", "300", "--device", "cpu", "--json", str(report)]
     monkeypatch.setattr(sys, "argv", ["back_translation.py", *words])
     benchmark.main()
-    assert "2.00 times a plain one" in capsys.readouterr().out
+    assert "2.00 x the plain update" in capsys.readouterr().out
     assert '"batch_tokens": 300' in report.read_text(encoding="utf-8")

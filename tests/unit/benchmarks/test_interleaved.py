@@ -28,9 +28,9 @@ def test_ratios_are_taken_within_a_round() -> None:
     assert (row["system"], row["baseline"], row["metric"]) == ("robt", "plain", "an update")
     assert (row["ratio"], row["spread"]) == (2.5, [2.0, 3.0])
     assert row["settings"] == {
-        **{"size": 1, "unit": "seconds of an update"},
+        **{"size": 1, "unit": "seconds per update"},
         **{"cost": 5.0, "baseline_cost": 2.0, "rounds": 3},
     }
     assert interleaved.line(row).split("  ")[-1].strip() == (
-        "5.000 s an update, 2.50 times a plain one (2.00 to 3.00)"
+        "5.000 s per update, 2.50 x the plain update (2.00 to 3.00)"
     )

@@ -19,5 +19,5 @@ def test_operations_are_chosen_by_name():
 
 
 def test_an_unknown_operation_is_refused():
-    with pytest.raises(UserError, match=r"`--reference-ops` must be some of .*; it has spam"):
+    with pytest.raises(UserError, match=r"`--reference-ops` must be among .*; it has spam"):
         built(*WORDS, "--reference-ops", "masks,spam")

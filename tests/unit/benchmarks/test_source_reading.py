@@ -102,7 +102,7 @@ def test_the_script_refuses_what_is_not_there(root, run, tmp_path):
     for words, message in (
         ([tmp_path / "none"], "`DATA` must be a data folder"),
         ([tmp_path, "--updates", "300"], "`--updates` must be a multiple of 200; it is 300"),
-        ([tmp_path, "--variants", "joint,x"], "; x is none of them"),
+        ([tmp_path, "--variants", "joint,x"], "; it has x"),
     ):
         refused = run("python", script, *words)
         assert refused.returncode == 2 and message in refused.stderr.splitlines()[-1]

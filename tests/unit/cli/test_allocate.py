@@ -51,7 +51,7 @@ def test_a_file_of_masks_that_says_how_it_was_made(written, capsys):
     }
     output = capsys.readouterr()
     assert "3 neurons in 1 modules: 1 general, 2 specific" in output.out
-    assert "shared by 2.00 groups" in output.out
+    assert "belongs to 2.00 groups" in output.out
     assert output.err == ""
 
 
@@ -119,13 +119,16 @@ def test_pairs_that_go_without_are_told_in_a_line_each(written, capsys):
         (["--general", "-0.1"], "`--general` must be from 0 to 1; it is -0.1"),
         (["--threshold", "nan"], "`--threshold` must be from 0 to 1; it is nan"),
         (["--threshold", "2"], "`--threshold` must be from 0 to 1; it is 2"),
-        (["--pairs", "it-en,de-en"], "`--pairs` must be of it-en, en-it, ro-en; it has de-en"),
-        (["--pairs", "it-en,"], "`--pairs` must be of it-en, en-it, ro-en; it has nothing"),
+        (["--pairs", "it-en,de-en"], "`--pairs` must be among it-en, en-it, ro-en; it has de-en"),
+        (["--pairs", "it-en,"], "`--pairs` must be among it-en, en-it, ro-en; it has an empty"),
         (["--out", "."], "`--out` must be a file; . is a folder"),
-        (["--out", "there"], "`--out` must be new, or `--force` given to replace it"),
-        (["--out", "importance", "--force"], "`--out` must be another file than FILE; it is imp"),
-        (["--json", "masks"], "`--json` must be another file than --out; it is masks"),
-        (["--json", "none/x"], "`--json` must be a file in a folder that is there; it is none/x"),
+        (["--out", "there"], "`--out` must be new, or `--force` given to overwrite it"),
+        (
+            ["--out", "importance", "--force"],
+            "`--out` must be a different file from FILE; it is imp",
+        ),
+        (["--json", "masks"], "`--json` must be a different file from --out; it is masks"),
+        (["--json", "none/x"], "`--json` must be a file in an existing folder; it is none/x"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )

@@ -95,12 +95,12 @@ def test_importance(analyze):
         if (*list(row.values())[:3],) == kind and (row["pair"], row["other"]) == ("it-en", "ro-en")
     )
     assert float(row["spearman"]) == float(pair_similarity.spearman_by_kind(importance)[kind][0, 2])
-    assert "least alike" in output and "mean over these kinds of module" in output
+    assert "least alike" in output and "mean over the modules above" in output
 
 
 def test_importance_of_some_pairs_and_modules(analyze):
     words = ("--pairs", "ro-en", "--modules", "*_layers.0.attention.[qk]*")
-    assert "One pair alone is like no other." in analyze("importance", "importance", *words)
+    assert "A single pair has no similarity." in analyze("importance", "importance", *words)
     names = [
         f"{s}_layers.0.attention.{n}" for s in ("encoder", "decoder") for n in ("query", "key")
     ]
@@ -112,7 +112,7 @@ def test_importance_of_some_pairs_and_modules(analyze):
 def test_pictures_of_many_pairs_show_the_first(analyze):
     pairs = [f"en-{code}" for code in "abcdefghij"]
     importance_of(pairs, 1, 4, 4).write(Path("many"))
-    assert "Pictures show the first 8 of 10 pairs" in analyze("importance", "many")
+    assert "Figures show the first 8 of 10 pairs" in analyze("importance", "many")
     name = "encoder_layers.0.feed_forward.inner"
     assert ">en-h<" in drawn(name) and ">en-i<" not in drawn(name)
     assert len(rows(name)[0]) == 11
@@ -167,7 +167,7 @@ def test_allocation(analyze):
 
 def test_allocation_to_one_pair(analyze):
     masks_of({QUERY: "GG11"}, PAIRS[:1]).write(Path("one"))
-    assert "One pair alone is like no other." in analyze("allocation", "one")
+    assert "A single pair has no similarity." in analyze("allocation", "one")
     assert written() == files(["layers", "modules"], ["layers", "modules"])
 
 
@@ -288,19 +288,19 @@ def test_no_figures(analyze):
     [
         (["importance", "masks"], "must be a file of neuron importance; masks is neuron masks"),
         (["importance", "none"], "must be a file of neuron importance; none is not one"),
-        (["importance", "importance", "--pairs", "x-y"], "`--pairs` must be of it-en, en-it, "),
+        (["importance", "importance", "--pairs", "x-y"], "`--pairs` must be among it-en, en-it, "),
         (
             ["importance", "importance", "--modules", "layers.*"],
-            "`--modules` must fit modules such as encoder_layers.0.attention.query; layers.* fits",
+            "`--modules` must match modules such as encoder_layers.0.attention.query; layers.* mat",
         ),
         (["allocation", "importance"], "`MASKS` must be a file of neuron masks; importance is"),
         (["allocation", "general"], "`MASKS` must have specific neurons; all of general are gen"),
         (["sweep", "masks", "--x", "a=1"], "`SCORES` must be a scores.json of tdo score; masks"),
-        ([*SWEEP, "--x", "other=1"], "`--x` must name a system of multilingual, TE, k = 0, TE,"),
-        ([*SWEEP, "--baseline", "other"], "`--baseline` must name a system of multilingual, "),
+        ([*SWEEP, "--x", "other=1"], "`--x` must name one of multilingual, TE, k = 0, TE,"),
+        ([*SWEEP, "--baseline", "other"], "`--baseline` must name one of multilingual, "),
         ([*SWEEP, "--ratio"], "`--ratio` must come with `--baseline`; it does not"),
-        ([*SWEEP, "--group", "some"], "`--group` must be of all"),
-        ([*SWEEP, "--metric", "chrf"], "`SCORES` must have chrF++ of every direction for each"),
+        ([*SWEEP, "--group", "some"], "`--group` must be among all"),
+        ([*SWEEP, "--metric", "chrf"], "`SCORES` must have chrF++ for every direction of each"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )

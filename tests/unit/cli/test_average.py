@@ -351,7 +351,7 @@ def test_the_command_writes_and_tells(folder, tmp_path, capsys):
 
     before = out.read_bytes()
     words[words.index("--best")] = "--last"
-    assert "`--force` given to replace it" in refused(capsys, *words[1:])
+    assert "`--force` given to overwrite it" in refused(capsys, *words[1:])
     assert out.read_bytes() == before
     assert cli.main([*words, "--force"]) == 0
     assert [entry["num_updates"] for entry in safe_load(out)["extra_state"]["averaged"]] == [70, 60]

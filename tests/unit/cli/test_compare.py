@@ -64,7 +64,7 @@ def test_single_files(capsys: pytest.CaptureFixture[str]) -> None:
     printed, _ = told(capsys, "compare", "worse/de-en.hyp", "good=good/de-en.hyp", *words)
     assert "good against de-en" in printed and "‡" in row(printed, "BLEU", "X → en")
     _, errors = told(capsys, "compare", *["good/de-en.hyp"] * 2, *words, code=2)
-    assert "`SYSTEM` must be NAME=FILE where files are called alike; de-en is" in errors
+    assert "`SYSTEM` must be NAME=FILE if names repeat; de-en does" in errors
 
 
 def test_a_sheet_that_was_scored(capsys: pytest.CaptureFixture[str]) -> None:
@@ -76,7 +76,10 @@ def test_a_sheet_that_was_scored(capsys: pytest.CaptureFixture[str]) -> None:
     printed, _ = told(capsys, "compare", "good", "worse", *sheet)
     assert "good against worse" in printed and "worst" not in printed
     for words, message in (
-        (["good", "worst"], "its baseline among them; it has good with worse, worst with worse"),
+        (
+            ["good", "worst"],
+            "including its baseline; it compares good with worse, worst with worse",
+        ),
         (["god", "worse"], "must be one of worse, good, worst; it is god; did you mean good?"),
         (["--metrics", "bleu"], "`--metrics` must be left out with --scores"),
     ):
@@ -94,11 +97,11 @@ def test_what_is_missing_is_said(capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["a=good"], "`SYSTEM` must be given twice or more; it is 1 times"),
-        (["a=good", "a=worse"], "must give a direction of a system once; de-en of a is in"),
-        (["a=good", "b=worse", "--samples", "0"], "`--samples` must be at least 1 to compare"),
+        (["a=good"], "`SYSTEM` must be given twice or more; it is given 1 times"),
+        (["a=good", "a=worse"], "must give each direction of a system once; de-en of a is in"),
+        (["a=good", "b=worse", "--samples", "0"], "`--samples` must be at least 1 for a comp"),
         (["a=good", "b=worse", "-s", "de"], "`--source-lang` must come with --ref; it does not"),
-        (["good", "worse", "--ref", "references"], "with --ref; good is no file"),
+        (["good", "worse", "--ref", "references"], "with --ref; good is not a file"),
         (["a=x", "b=x", "--ref", "x", "--directions", "de-en"], "must be left out with --ref; it"),
         (["a=good", "b=worse", "--baseline", "c"], "`--baseline` must be one of a, b; it is c"),
     ],
@@ -117,4 +120,4 @@ def test_a_sheet_without_a_test(capsys: pytest.CaptureFixture[str]) -> None:
     sheet = replace(read_sheet(path), comparisons=())
     path.write_text(json.dumps(as_json(sheet)), encoding="utf-8")
     _, errors = told(capsys, "compare", "--scores", path, code=2)
-    assert "its baseline among them; it has none" in errors
+    assert "including its baseline; it compares none" in errors

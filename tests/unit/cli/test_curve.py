@@ -42,8 +42,11 @@ def test_a_table_and_a_picture(
     ("words", "message"),
     [
         (["FILE"], "`NAME=FILE` must name a line and its file"),
-        (["a=FILE", "a=FILE"], "`NAME=FILE` must name each line once; a is there twice"),
-        (["a=FILE", "--metrics", "off"], "`--metrics` must be of bleu, chrf, accuracy; it has off"),
+        (["a=FILE", "a=FILE"], "`NAME=FILE` must name each line once; a occurs twice"),
+        (
+            ["a=FILE", "--metrics", "off"],
+            "`--metrics` must be among bleu, chrf, accuracy; it has off",
+        ),
         (["a=FILE"], "`--metrics` must have been measured at every validation; accuracy was not"),
         (["a=FILE", "--group", "supervised"], "must have supervised directions"),
         (["a=FILE", "--out", "c.gif"], "`--out` must end in .svg or .png"),

@@ -25,7 +25,7 @@ KEYS = [
 ]
 
 
-CHOICES = ("decoder attention", "start of the layers")
+CHOICES = ("decoder attention", "initialisation")
 
 
 @pytest.fixture

@@ -91,7 +91,7 @@ def test_listed_targets_make_it_an_upper_bound(
     assert made(listed).flops == made(every).flops
     assert main(["estimate", str(listed), str(every), str(config)]) == 0
     last = capsys.readouterr().out.splitlines()[-1]
-    assert last.startswith(f"an upper bound of {tmp_path.name}/listed: ")
+    assert last.startswith(f"upper bound for {tmp_path.name}/listed: ")
     assert main(["estimate", str(every)]) == 0
     assert "upper bound" not in capsys.readouterr().out
 
@@ -133,7 +133,7 @@ def test_equal_configs_are_counted(config: Path, capsys: pytest.CaptureFixture[s
     assert main(["estimate", str(config), str(config)]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) == 3 and lines[1].split()[:2] == ["2", f"{config.parent.name}/one"]
-    assert lines[2].startswith("2 trainings, ") and "not measured" in lines[2]
+    assert lines[2].startswith("2 training runs, ") and "not a measurement" in lines[2]
 
 
 @pytest.mark.parametrize(
@@ -164,4 +164,4 @@ def test_a_training_without_an_end_is_refused(
 ) -> None:
     config.write_text("--arch tdo_transformer\n")
     assert main(["estimate", str(config)]) == 2
-    assert "`--max-update` must stand in" in capsys.readouterr().err
+    assert "`--max-update` must be in" in capsys.readouterr().err

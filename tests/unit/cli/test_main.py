@@ -100,11 +100,11 @@ def test_old_names_go_on_and_say_the_new_one(line, present, capsys, tmp_path, mo
     assert cli.main(shlex.split(line)) == 2
     printed, errors = capsys.readouterr()
     warning, error = errors.splitlines()
-    old, new = warning.split(": warning: it is called ")
-    assert line.startswith(old.removeprefix("tdo ")) and new.endswith(" now")
+    old, new = warning.split(": warning: this command is now called ")
+    assert line.startswith(old.removeprefix("tdo "))
     assert error.startswith(f"tdo {present}: error: `") and not printed
     rest = line.removeprefix(old.removeprefix("tdo "))
-    new = new.removesuffix(" now").removeprefix("tdo ")
+    new = new.removeprefix("tdo ")
     assert cli.main(shlex.split(new + rest)) == 2
     assert capsys.readouterr() == (printed, error + "\n")
 
@@ -187,7 +187,7 @@ def test_what_bash_completes(capsys, tmp_path):
 
 def test_completion_without_its_library(capsys, monkeypatch):
     monkeypatch.setitem(sys.modules, "shtab", None)
-    assert "`--print-completion` must have shtab" in refused(capsys, "--print-completion bash")
+    assert "`--print-completion` requires shtab" in refused(capsys, "--print-completion bash")
 
 
 def test_options_of_the_model(capsys):

@@ -12,15 +12,15 @@ from tdo_plugin.data.databin import DataFolder
     ("words", "message"),
     [
         ([], "`--path` must name files that exist; none.pt does not"),
-        (["--path", "b.pt"], "must be NAME=CKPT where there are several models; it is none.pt"),
+        (["--path", "b.pt"], "must be NAME=CKPT with several models; it is none.pt"),
         (["--sentences", "0"], "`--sentences` must be at least 1; it is 0"),
         (["--longest", "2"], "`--longest` must be at least 3; it is 2"),
         (["--max-tokens", "0"], "`--max-tokens` must be at least 1; it is 0"),
         (["--variance", "0"], "`--variance` must be above 0 and at most 1; it is 0.0"),
         (["--variance", "1.1"], "`--variance` must be above 0 and at most 1; it is 1.1"),
-        (["--out", "file"], "`--out` must be a folder to write to; file is none"),
+        (["--out", "file"], "`--out` must be a folder to write to; file is not"),
         # before any model is read
-        (["--out", "file/below"], "`--out` must be a folder to write to; file/below is none"),
+        (["--out", "file/below"], "`--out` must be a folder to write to; file/below is not"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )

@@ -115,7 +115,7 @@ def test_a_name_that_several_addresses_end_with_says_nothing(requested, prepare,
     _, files = requested("multiun", "--from-file", folder)
     assert set(files) == whole
     words = ("multiun", "--from-file", folder / "DownloadFile", "--out", tmp_path / "out")
-    assert "must be named as an archive" in prepare(*words, code=2).err
+    assert "must be named like an archive" in prepare(*words, code=2).err
 
 
 OUT = ("--out", "data")
@@ -126,8 +126,8 @@ OUT = ("--out", "data")
     [
         (("nothing", *OUT), "`NAME` must be one of europarl-12, europarl-de-fr, "),
         (("none.json", *OUT), "`none.json` must be a file; opening it gave: No such file"),
-        (OUT, "`NAME` or `--from` must be given, and not both"),
-        (("ted19", "--from", ".", *OUT), "`NAME` or `--from` must be given, and not both"),
+        (OUT, "either `NAME` or `--from` must be given, not both"),
+        (("ted19", "--from", ".", *OUT), "either `NAME` or `--from` must be given, not both"),
         (("ted19",), "`--out` must name the data folder; it is missing"),
         (("ted19", "--vocab-size", "0", *OUT), "`--vocab-size` must be at least 1; it is 0"),
         (
@@ -149,7 +149,7 @@ OUT = ("--out", "data")
         ),
         (
             ("ted19", "--bpe-operations", "9", "--model-of", ".", *OUT),
-            "`--model-of` must stand alone",
+            "`--model-of` must be used without",
         ),
         (("ted19", "--rows", "0", *OUT), "`--rows` must be at least 1; it is 0"),
         (("ted19", "--workers", "0", *OUT), "`--workers` must be at least 1; it is 0"),
@@ -159,10 +159,10 @@ OUT = ("--out", "data")
         (("ted19", "--variant", "other", *OUT), "`--variant` must be one of strict; it is other"),
         (
             ("ted19", "--from-file", "no.tgz", *OUT),
-            "must be a file or a folder; no.tgz is not",
+            "must be a file or a folder; no.tgz does not",
         ),
-        (("ted19", "--from-file", ".", *OUT), "must hold an archive of ted19"),
-        (("ted19", "--from-file", "a.tgz", *OUT), "must be named as an archive of ted19"),
+        (("ted19", "--from-file", ".", *OUT), "must contain an archive of ted19"),
+        (("ted19", "--from-file", "a.tgz", *OUT), "must be named like an archive of ted19"),
     ],
 )
 def test_bad_options_are_one_line(prepare, tmp_path, monkeypatch, words, message):

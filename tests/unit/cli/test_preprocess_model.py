@@ -65,5 +65,5 @@ def test_mistakes(model_folder: Path, tmp_path: Path, capsys: pytest.CaptureFixt
         in capsys.readouterr().err
     )
     assert main([*words, "--model-of", str(model_folder), "--vocab-size", "50"]) == 2
-    assert "`--model-of` must stand alone" in capsys.readouterr().err
+    assert "`--model-of` must be used without" in capsys.readouterr().err
     assert not (tmp_path / "data").exists()

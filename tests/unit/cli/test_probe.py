@@ -22,8 +22,8 @@ def test_models_and_their_checkpoints():
 @pytest.mark.parametrize(
     ("paths", "message"),
     [
-        (["a.pt", "b.pt"], "must be NAME=CKPT.* where there are several models; it is a.pt"),
-        (["x=a.pt", "x=b.pt"], "must name each model once; x is there twice"),
+        (["a.pt", "b.pt"], "must be NAME=CKPT.* with several models; it is a.pt"),
+        (["x=a.pt", "x=b.pt"], "must name each model once; x occurs twice"),
         (["x="], r"must be \[NAME=\]CKPT.*; it is x="),
         (["=a.pt"], r"must be \[NAME=\]CKPT.*; it is =a.pt"),
         (["a.pt,"], r"must be \[NAME=\]CKPT.*; it has a.pt,"),

@@ -33,7 +33,7 @@ def test_tables_are_printed_and_files_named(
         assert text in printed
     for name in ("index.html", "results.tex", "matrix-bleu-few.csv"):
         assert f"{out / name}\n" in printed and (out / name).is_file()
-    assert "no pictures: matplotlib is not installed" in printed
+    assert "no figures: matplotlib is not installed" in printed
 
 
 def test_what_was_not_scored_is_one_line_and_exit_code_1(
@@ -42,7 +42,7 @@ def test_what_was_not_scored_is_one_line_and_exit_code_1(
     scores = put(tmp_path / "s.json", sheet(failures=("few ar-de: lost",)))
     assert cli.main(["report", scores, "--out", str(tmp_path / "out")]) == 1
     error = capsys.readouterr().err
-    assert error == "tdo report: not everything was scored: few ar-de: lost; no COMET\n"
+    assert error == "tdo report: some scores are missing: few ar-de: lost; no COMET\n"
     assert (tmp_path / "out" / "index.html").is_file()
 
 
@@ -74,10 +74,10 @@ def test_a_table_without_a_common_column_is_told(
     scores = put(tmp_path / "s.json", sheet(missing={}))
     words = ["report", scores, "--out", str(tmp_path / "out"), "--published", "neurons:1"]
     assert cli.main(words) == 0
-    assert "neurons:1 has no column that was measured" not in capsys.readouterr().out
+    assert "neurons:1 has no measured column" not in capsys.readouterr().out
     words[-1] = "tpdm:8"
     assert cli.main(words) == 0
-    assert "tpdm:8 has no column that was measured" in capsys.readouterr().out
+    assert "tpdm:8 has no measured column" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
@@ -85,8 +85,8 @@ def test_a_table_without_a_common_column_is_told(
     [
         (["none.json"], "`SCORES` must be a scores.json of tdo score; "),
         (["other.json"], "`SCORES` must be a scores.json of tdo score; "),
-        (["s.json", "s.json"], "`SCORES` must name each system once; plain is there twice"),
-        (["s.json", "tlm.json"], "`SCORES` must all be of one protocol"),
+        (["s.json", "s.json"], "`SCORES` must name each system once; plain occurs twice"),
+        (["s.json", "tlm.json"], "`SCORES` must all have the same protocol"),
         (["s.json", "--published", "nope"], "`--published` must name one of tdo, "),
         (["s.json", "--published", "tdo:99"], "`--published` must be one of tdo:1, "),
         (["s.json", "--out", "s.json"], "File exists: 's.json'"),

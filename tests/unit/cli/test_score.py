@@ -72,7 +72,7 @@ def test_hypotheses_and_references_are_enough(tmp_path: Path, good: Path, bad: P
     assert sheet.system("bad").of("de-fr").shares["english"] == 100
     assert sheet.system("bad").of("en-de").shares["undetectable"] == pytest.approx(100 / 3)
     assert any("references" in signature for signature in sheet.signatures["off"])
-    assert "bad has no hypotheses of de-en." in sheet.notes
+    assert "bad has no hypotheses for de-en." in sheet.notes
     assert "bad has empty hypotheses: 1 of en-de." in sheet.notes
     comparison = sheet.comparison("bad", "good", "bleu")
     assert comparison.win_ratio["all"] == 0
@@ -131,10 +131,10 @@ def test_a_detector_that_is_not_here(tmp_path: Path, good: Path, data) -> None:
         assert code == 1 and "lid.176" in sheet.missing["off"]
     code, sheet = run(tmp_path, f"good={good}")  # nobody asked for it
     assert code == 0 and sheet.metrics == ("bleu", "chrf")
-    assert any(note.startswith("No off-target share: ") for note in sheet.notes)
+    assert any(note.startswith("No off-target rate: ") for note in sheet.notes)
     code, sheet = run(tmp_path, f"good={good}", "--data", data.root)
     assert code == 0 and sheet.mean("good", "zero-shot", "off") is not None
-    assert any("a classifier learnt from the training text" in note for note in sheet.notes)
+    assert any("a classifier trained on the training text" in note for note in sheet.notes)
 
 
 def test_systems_with_other_references_are_not_compared(tmp_path: Path, good: Path) -> None:
@@ -144,7 +144,7 @@ def test_systems_with_other_references_are_not_compared(tmp_path: Path, good: Pa
     (other_folder / "de-fr.ref").write_text("autre chose\n" * 3)
     code, sheet = run(tmp_path, f"good={good}", f"other={other_folder}", "--metrics", "bleu")
     assert code == 1
-    assert sheet.failures == ("other de-fr: `de-fr.ref` must be that of good; it differs",)
+    assert sheet.failures == ("other de-fr: `de-fr.ref` must equal that of good; it differs",)
     assert list(sheet.comparison("other", "good", "bleu").directions) == ["en-de"]
 
 
@@ -239,7 +239,7 @@ def test_patterns_choose_of_what_a_system_has(tmp_path: Path, good: Path, bad: P
     assert (code, sheet.directions) == (0, ("de-fr", "en-de"))
     code, sheet = run(tmp_path, *words, "*-en")
     assert (code, sheet.directions) == (1, ("de-en",))
-    assert sheet.failures == ("bad: none of de-fr, en-de fits *-en",)
+    assert sheet.failures == ("bad: none of de-fr, en-de matches *-en",)
 
 
 def test_a_system_may_have_a_folder_for_each_direction(
@@ -289,30 +289,30 @@ def test_names_and_folders_may_have_an_equals_sign(tmp_path: Path, good: Path) -
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ([], "`NAME=DIR` must be given, or --hyp and --ref"),
+        ([], "`NAME=DIR`, or --hyp and --ref, must be given"),
         (["GOOD"], "`NAME=DIR` must name a system and its folder"),
         (["a=/no/such/folder"], "`NAME=DIR` must name a folder"),
-        (["a=GOOD", "a=GOOD"], "must give a direction of a system once; de-en of a is in"),
-        (["a=GOOD", "--metrics", "bleu,blue"], "`--metrics` must be all or of bleu"),
+        (["a=GOOD", "a=GOOD"], "must give each direction of a system once; de-en of a is in"),
+        (["a=GOOD", "--metrics", "bleu,blue"], "`--metrics` must be all or among bleu"),
         (["a=GOOD", "--lid", "no.bin"], "`--lid` must be"),
-        (["a=GOOD", "--lid", "corpus"], "must have `--data`"),
+        (["a=GOOD", "--lid", "corpus"], "must come with `--data`"),
         (["a=GOOD", "--directions", "all"], "must be a list without --data"),
-        (["a=GOOD", "--directions", "de-xx"], "must leave something to score"),
+        (["a=GOOD", "--directions", "de-xx"], "must have something to score"),
         (["a=GOOD", "--directions", "de-fr-en"], "`--directions` must be directions such as"),
         (["a=GOOD", "--supervised", "en_de"], "`--supervised` must be directions such as"),
         (["a=GOOD", "--supervised", "en-xx"], "`--supervised` must name some of"),
         (["a=GOOD", "--hub", "eng"], "`--hub` must be one of de, en, fr"),
-        (["a=GOOD", "--group", "all=*"], "must have names of its own; all is there"),
+        (["a=GOOD", "--group", "all=*"], "must have a new name; all already exists"),
         (["a=GOOD", "-s", "de"], "`--source-lang` must be left out with NAME=DIR"),
         (["a=GOOD", "--baseline", "b"], "`--baseline` must be one of a; it is b"),
         (["a=GOOD", "--samples", "-1"], "`--samples` must be at least 0"),
-        (["a=GOOD", "--sizes"], "`--sizes` must have --data"),
+        (["a=GOOD", "--sizes"], "`--sizes` must come with --data"),
         (["a=GOOD", "--size-bounds", "2,1"], "`--size-bounds` must come with --sizes"),
-        (["a=GOOD", "--directions", "*-xx"], "must leave something to score; a: none of"),
+        (["a=GOOD", "--directions", "*-xx"], "must have something to score; a: none of"),
         (["a=GOOD", "--tokenizer", "14a"], "`--tokenizer` must be one of"),
-        (["a=GOOD", "--group", "x=zz-*"], "zz-\\* of x fits none"),
+        (["a=GOOD", "--group", "x=zz-*"], "zz-\\* of x matches none"),
         (["--hyp", "GOOD/de-en.hyp"], "`--ref` must be given"),
-        (["--hyp", "no", "--ref", "no", "-s", "a", "-t", "b"], "`--hyp` must be a file of lines"),
+        (["--hyp", "no", "--ref", "no", "-s", "a", "-t", "b"], "`--hyp` must be a text file"),
         (["a=GOOD", "--hyp", "GOOD/de-en.hyp"], "must be left out with NAME=DIR"),
     ],
     ids=lambda words: " ".join(words) if isinstance(words, list) else None,

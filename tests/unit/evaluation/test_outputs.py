@@ -54,11 +54,11 @@ def test_fairseqs_output_is_sorted_and_joined(data, decode) -> None:
 @pytest.mark.parametrize(
     ("files", "message"),
     [
-        ({"hyp": "un\n"}, "`de-fr.ref` must be beside the hypotheses"),
+        ({"hyp": "un\n"}, "`de-fr.ref` must be next to the hypotheses"),
         ({"hyp": "un\n", "ref": ""}, "`de-fr.ref` must have at least one line"),
         ({"hyp": "un\n", "ref": "un\ndeux\n"}, "as many lines as the reference, 2; it has 1"),
         ({"hyp": "un\n", "ref": "un\n", "src": ""}, "`de-fr.src` must have as many lines"),
-        ({"ref": "un\n"}, "must be the output of fairseq-generate; there is no such file"),
+        ({"ref": "un\n"}, "must be the output of fairseq-generate; it does not exist"),
     ],
 )
 def test_files_that_do_not_fit(tmp_path: Path, files: dict[str, str], message: str) -> None:
@@ -90,9 +90,9 @@ def test_lines_of_fairseq_generate(tmp_path: Path, text: str, expected: list[str
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("H-0\t-1\ta\n", "must hold 2 hypotheses; it has 1, sentence 1 is missing"),
-        ("H-0\t-1\ta\nH-1\t-1\tb\nH-2\t-1\tc\n", "must hold 2 hypotheses; it has 3$"),
-        ("H-x\t-1\ta\n", "must hold H-ID<tab>score<tab>text"),
+        ("H-0\t-1\ta\n", "must have 2 hypotheses; it has 1, sentence 1 is missing"),
+        ("H-0\t-1\ta\nH-1\t-1\tb\nH-2\t-1\tc\n", "must have 2 hypotheses; it has 3$"),
+        ("H-x\t-1\ta\n", "must have lines H-ID<tab>score<tab>text"),
     ],
 )
 def test_output_that_is_not_whole(tmp_path: Path, text: str, message: str) -> None:

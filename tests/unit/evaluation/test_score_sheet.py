@@ -88,12 +88,12 @@ def test_sheets_are_merged() -> None:
     assert [system.name for system in both.systems] == ["one", "two"]
     assert both.directions == ("en-de", "de-fr", "fr-de")
     assert both.groups["all"] == ("en-de", "de-fr", "fr-de")
-    assert both.notes == ("a note.", "Not all systems' BLEU has the same signatures.")
+    assert both.notes == ("a note.", "The signatures of BLEU differ between systems.")
     assert both.comparison("two", "two", "bleu") is not None
 
 
 def test_sheets_that_do_not_go_together() -> None:
-    with pytest.raises(UserError, match="must name each system once; one is there twice"):
+    with pytest.raises(UserError, match="must name each system once; one occurs twice"):
         merge([sheet(), sheet()])
-    with pytest.raises(UserError, match="must all be of one protocol; they are plain and tdo"):
+    with pytest.raises(UserError, match="must all have the same protocol; they have none and tdo"):
         merge([sheet(), sheet("two", protocol="tdo")])

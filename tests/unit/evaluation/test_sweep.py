@@ -45,13 +45,13 @@ def test_words_keep_their_order():
 @pytest.mark.parametrize(
     ("places", "message"),
     [
-        (["k = 0.7"], "`--x` must name a system of base, k = 0.7, k = 0; it names k "),
+        (["k = 0.7"], "`--x` must name one of base, k = 0.7, k = 0; it names k "),
         (["k"], r"`--x` must be SYSTEM=\[LINE:\]VALUE; it is k"),
         (["k = 0="], r"`--x` must be SYSTEM=\[LINE:\]VALUE; it is k = 0="),
         (["k = 0=TE:"], r"`--x` must be SYSTEM=\[LINE:\]VALUE; it is k = 0=TE:"),
         (["=1"], r"`--x` must be SYSTEM=\[LINE:\]VALUE; it is =1"),
-        (["other=1"], "`--x` must name a system of base, k = 0.7, k = 0; it names other"),
-        (["k = 0.7=1", f"{SEEDS[1]}=2"], "`--x` must name each system once; k = 0.7, seed 2 is"),
+        (["other=1"], "`--x` must name one of base, k = 0.7, k = 0; it names other"),
+        (["k = 0.7=1", f"{SEEDS[1]}=2"], "`--x` must name each system once; k = 0.7, seed 2"),
     ],
 )
 def test_places_that_are_refused(places, message):
@@ -92,7 +92,7 @@ def test_groups_take_the_place_of_the_mean():
     grouped = replace(SHEET, groups=groups)
     (point,) = points(grouped, placed(["k = 0.7=1"], grouped), "bleu", groups=["back", "all"])
     assert point.scores == {"a-b": (13, 15), "b-a": (21, 27), "back": (21, 27), "all": (17, 21)}
-    with pytest.raises(UserError, match="`--group` must be of all, back; other is none"):
+    with pytest.raises(UserError, match="`--group` must be among all, back; it has other"):
         points(grouped, placed(["k = 0.7=1"], grouped), "bleu", groups=["other"])
 
 
@@ -104,11 +104,11 @@ def test_means_are_those_of_the_sheet():
 
 def test_scores_that_are_missing():
     incomplete = sheet({"one": {"a-b": 1.0, "b-a": 1.0}, "two": {"a-b": 1.0}})
-    message = "`SCORES` must have BLEU of every direction for each system; two has none of b-a"
+    message = "`SCORES` must have BLEU for every direction of each system; two has none for b-a"
     with pytest.raises(UserError, match=message):
         points(incomplete, placed(["two=1"], incomplete), "bleu")
     with pytest.raises(UserError, match="must have chrF"):
         points(incomplete, placed(["one=1"], incomplete), "chrf")
     none = sheet({"one": {}})
-    with pytest.raises(UserError, match="must have scores of a direction"):
+    with pytest.raises(UserError, match="must have scores for a direction"):
         points(none, placed(["one=1"], none), "bleu")

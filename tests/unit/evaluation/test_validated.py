@@ -70,7 +70,7 @@ def test_a_training_whose_validations_cannot_be_read_is_named(
 def test_trainings_of_other_directions_do_not_stand_side_by_side(tmp_path: Path) -> None:
     first = training(tmp_path / "a", line(10, "en-de", bleu=1))
     second = training(tmp_path / "b", line(10, "fr-en", bleu=1))
-    with pytest.raises(UserError, match="the same directions in all trainings; a and b differ"):
+    with pytest.raises(UserError, match="the same directions in all training runs; a and b differ"):
         sheet(a=first, b=second)
 
 

@@ -232,15 +232,19 @@ def test_validations_of_trainings_are_scored_without_translating(tmp_path: Path)
         (
             'eval-translation = "all"',
             "x = 1",
-            "`measure` must be test where a system has no --eval-",
+            "`measure` must be test for systems without --eval-",
         ),
         (
             'eval-translation = "all"',
             'eval-translation = "all"\nflags.eval-subset = "test"',
-            r"`--eval-subset` must be of --valid-subset \(valid\) .* it is test",
+            r"`--eval-subset` must be in --valid-subset \(valid\) .* it is test",
         ),
-        ('"{task}, {seed}"', '"{task}"', "tables.seeds.label must tell cells apart; .* are alike"),
-        ('mean_over = "seed"', 'mean_over = "weight"', r"mean_over must be of .*\(seed, task\)"),
+        (
+            '"{task}, {seed}"',
+            '"{task}"',
+            "tables.seeds.label must be unique for each cell; .* share a label",
+        ),
+        ('mean_over = "seed"', 'mean_over = "weight"', r"mean_over must be among .*\(seed, task\)"),
         ('measure = "validation"', 'measure = "x"', "measure must be test or validation; it is x"),
         (
             'cells = "table9"',
@@ -256,7 +260,7 @@ def test_mistakes_are_named(tmp_path: Path, old: str, new: str, message: str) ->
 
 
 def test_seeds_that_are_an_axis_are_not_asked_for_twice(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="`--seeds` must be left out of seeds, which has them as"):
+    with pytest.raises(UserError, match="`--seeds` must be left out with seeds, where seed is an"):
         planned(tmp_path, "seeds", seeds=2)
 
 

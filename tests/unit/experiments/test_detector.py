@@ -25,7 +25,7 @@ def test_a_download_is_taken_only_where_the_scale_says_so(downloaded: Path) -> N
     said: list[str] = []
     assert detector.lid_words(False, said.append) == () and not said
     assert detector.lid_words(True, said.append) == ("--lid", str(downloaded))
-    assert said == [f"off-target shares: by {downloaded}"]
+    assert said == [f"off-target rates: by {downloaded}"]
 
 
 def test_one_that_cannot_be_read_is_not_taken(
@@ -37,7 +37,7 @@ def test_one_that_cannot_be_read_is_not_taken(
     monkeypatch.setattr(detector, "FastText", fail)
     said: list[str] = []
     assert detector.lid_words(True, said.append) == ()
-    assert said == ["off-target shares: by a classifier trained on the corpus (no fasttext)"]
+    assert said == ["off-target rates: by a classifier trained on the corpus (no fasttext)"]
 
 
 def test_lid_goes_first_and_must_be_readable(
@@ -46,10 +46,10 @@ def test_lid_goes_first_and_must_be_readable(
     monkeypatch.setenv("LID", str(downloaded))
     assert detector.lid_words(False, print) == ("--lid", str(downloaded))
     monkeypatch.setattr(detector, "find_spec", lambda name: None)
-    with pytest.raises(UserError, match="where the module fasttext is not installed"):
+    with pytest.raises(UserError, match="unless the module fasttext is installed"):
         detector.lid_words(False, print)
     monkeypatch.setenv("LID", "gone")
-    with pytest.raises(UserError, match=r"`LID` must name .*; gone is no file"):
+    with pytest.raises(UserError, match=r"`LID` must name .*; gone is not a file"):
         detector.lid_words(False, print)
 
 

@@ -90,7 +90,7 @@ def test_a_table_without_rows_runs_scripts_and_keeps_what_they_print(
     text = "import os, sys; print(sys.argv[1]); print(os.getcwd(), file=sys.stderr)"
     (tmp_path / "benchmarks").mkdir()
     (tmp_path / "benchmarks" / "sizes.py").write_text(text, encoding="utf-8")
-    monkeypatch.setattr(runner, "CLONE", tmp_path)
+    monkeypatch.setattr(runner, "FILES", tmp_path)
     lines: list[str] = []
     steps = runner.Runner(plan.graph, Machine(((),)), lines.append)
     printed = tmp_path / "run/table2/sizes.txt"

@@ -53,14 +53,14 @@ def test_one_that_comes_along():
 def test_one_that_goes_on_with_another(scale):
     robt = named_config("mine.toml/tdo+robt", scale)
     assert (robt.system.before, robt.system.continues) == ("tdo", "restore")
-    assert robt.needed == {"--restore-file": "goes on with a checkpoint of tdo"}
+    assert robt.needed == {"--restore-file": "starts from a checkpoint of tdo"}
 
 
 def test_what_only_a_run_makes_is_needed():
     masked = named_config("mine.toml/tdo+masked")
     assert masked.needed == {
         "--tdo-neuron-masks": "has {made.masks}, which tdo reproduce mine.toml makes",
-        "--finetune-from-model": "goes on with a checkpoint of tdo",
+        "--finetune-from-model": "starts from a checkpoint of tdo",
     }
     assert masked.config == named_config("mine.toml/tdo").config
 
@@ -69,14 +69,18 @@ def test_what_only_a_run_makes_is_needed():
     ("text", "scale", "message"),
     [
         ("none.conf", None, r"`CONFIG` must be an existing file, or FILE/SYSTEM of .*; none.conf "),
-        (".", None, r"`CONFIG` must be an existing file, or .*; \. is not one"),
-        ("quickstart", None, "must be an existing file, or FILE/SYSTEM .*; quickstart is not one"),
-        ("quickstart/", None, "must be an existing file, or FILE/SYSTEM .*; quickstart/ is not"),
-        ("papers/tdo", None, "`CONFIG` must be .* of experiments .*quickstart, .*; papers/tdo is"),
-        ("gone.toml/tdo", None, "`CONFIG` must be .*, or a path.; gone.toml/tdo is not one"),
-        ("mine.toml/none", None, "mine.toml, system none: no part is none; there are base, tdo"),
-        ("mine.toml/tdo", "huge", "`--scale` must be of toy, smoke, full; it is huge"),
-        ("mine.toml/large", "toy", "`--scale` must be one that mine/large is there at; it is toy"),
+        (".", None, r"`CONFIG` must be an existing file, or .*; \. is neither"),
+        ("quickstart", None, "must be an existing file, or FILE/SYSTEM .*; quickstart is neither"),
+        ("quickstart/", None, "must be an existing file, or FILE/.*; quickstart/ is neither"),
+        (
+            "papers/tdo",
+            None,
+            "`CONFIG` must be .* of an experiment file .*quickstart, .*; papers/tdo is",
+        ),
+        ("gone.toml/tdo", None, "`CONFIG` must be .*, or a path.; gone.toml/tdo is neither"),
+        ("mine.toml/none", None, "mine.toml, system none: unknown part none; known: base, tdo"),
+        ("mine.toml/tdo", "huge", "`--scale` must be one of toy, smoke, full; it is huge"),
+        ("mine.toml/large", "toy", "`--scale` must be a scale of mine/large; it is toy"),
         ("bad.toml/tdo", None, "bad.toml must be TOML; "),
     ],
 )

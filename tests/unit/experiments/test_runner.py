@@ -115,7 +115,7 @@ def test_a_failure_keeps_back_what_needs_it_and_no_more(tmp_path, monkeypatch):
     table = planned(tmp_path, "parts")
     troubles, _ = run(table)
     assert next(iter(troubles)) == "masks/0.5.masks/made"
-    assert troubles["masks/0.5.masks/made"].startswith("ended with 3: no memory (all of it: ")
+    assert troubles["masks/0.5.masks/made"].startswith("ended with 3: no memory (full log: ")
     trained = {Path(words[1]).parent.name for words in commands(tmp_path) if words[0] == "train"}
     assert trained == {"one+direction=en-de", "one+direction=en-fr", "tdo", "tdo+robt"}
     monkeypatch.setenv("FAILS", "")
@@ -130,8 +130,8 @@ def test_a_failed_row_is_marked_and_the_others_are_reported(tmp_path, monkeypatc
     troubles, _ = run(planned(tmp_path, "table1"))
     assert troubles.pop("tdo+instrucl/training").startswith("ended with 3: no memory")
     assert troubles == {
-        "table1/text/scores": "is without tdo+instrucl/output/en-X",
-        "table1/report": "is without table1/text/scores",
+        "table1/text/scores": "incomplete, without tdo+instrucl/output/en-X",
+        "table1/report": "incomplete, without table1/text/scores",
     }
     (score,) = (words for words in commands(tmp_path) if words[0] == "score")
     missing = tmp_path / "run" / "tdo+instrucl" / "output"
@@ -193,7 +193,7 @@ def test_what_is_scored_in_part_is_reported(tmp_path, monkeypatch):
 def test_a_drawing_is_of_the_rows_that_are_there(tmp_path, monkeypatch):
     monkeypatch.setenv("FAILS", "train:/tdo+robt/")
     troubles, _ = run(planned(tmp_path, "parts"))
-    assert troubles["parts/curve/drawing"] == "is without tdo+robt/training"
+    assert troubles["parts/curve/drawing"] == "incomplete, without tdo+robt/training"
     (words,) = (words for words in commands(tmp_path) if words[0] == "curve")
     assert sum("validation.jsonl" in word for word in words) == 1
 
@@ -316,7 +316,7 @@ def test_how_far_it_is(tmp_path):
     graph.log(trainings[1].name).parent.mkdir(parents=True)
     graph.log(trainings[1].name).touch()
     assert progress.line(trainings[:2], trainings[2:], 2) == (
-        "base/training: update 20 of 100, loss 4.5 | tdo/training: begins"
+        "base/training: update 20 of 100, loss 4.5 | tdo/training: starting"
     )
     progress.paces["base/training"].since -= 30
     log.write_text("train_inner | loss=4.0, num_updates=30, lr=1\n")

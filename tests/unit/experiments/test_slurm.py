@@ -129,7 +129,7 @@ def test_what_a_job_made_in_part_is_made_again(
     machine = Machine.of_slurm(2, 3, None, [])
     monkeypatch.setenv("FAILS", f"probe:{folder}/b/made")
     troubles = Runner(graph, machine, print).run([drawing.name])
-    assert troubles[drawing.name] == "is without b/made"
+    assert troubles[drawing.name] == "incomplete, without b/made"
     monkeypatch.delenv("FAILS")
     assert Runner(graph, machine, print).run([drawing.name]) == {}
     drawn = [tuple(words) for words in commands(tmp_path) if str(out) in words]
@@ -146,7 +146,7 @@ def test_a_failing_job_is_told_with_its_log(
     table = planned(tmp_path, "table1", "toy", 1, "tdo")
     troubles, _ = run(table)
     log = table.plan.graph.log("tdo/output/en-X")
-    assert troubles == {"tdo/output/en-X": f"ended with 3: no memory (all of it: {log})"}
+    assert troubles == {"tdo/output/en-X": f"ended with 3: no memory (full log: {log})"}
     monkeypatch.setenv("FAILS", "")
     assert run(table)[0] == {}
     assert [words[0] for words in commands(tmp_path)].count("train") == 1
@@ -211,7 +211,7 @@ def test_the_jobs_of_a_runner_that_was_killed_are_waited_for(
     until(lambda: submitted(slurm))
     process.kill()
     process.wait()
-    with pytest.raises(UserError, match=r"`--slurm` must be given as long as job 1 of tdo/trai"):
+    with pytest.raises(UserError, match=r"`--slurm` must be given while job 1 of tdo/trai"):
         raise UserError(here(tmp_path)[TRAINING])
     (tmp_path / "held").unlink()
     if meanwhile == "it has ended":
@@ -219,7 +219,7 @@ def test_the_jobs_of_a_runner_that_was_killed_are_waited_for(
     monkeypatch.setenv("TRAINS", "0")
     troubles, said = run(planned(tmp_path, "table1", "toy", 1, "tdo"))
     assert troubles == {} and submitted(slurm) == [TRAINING, "tdo/output/en-X"]
-    waited = "tdo/training: waits for job 1, which is there" in said
+    waited = "tdo/training: waiting for existing job 1" in said
     assert waited == (meanwhile == "it trains")
     assert [words[0] for words in commands(tmp_path)].count("train") == 1
 
@@ -284,7 +284,7 @@ def test_a_dry_run_shows_each_script(
     ("words", "message"),
     [
         (["--sbatch=--time=9"], "`--sbatch` must be left out without --slurm; it is --time=9"),
-        (["--slurm", "--gpus", "2"], "`--gpus` must be left out with --slurm, where --gpus-each"),
+        (["--slurm", "--gpus", "2"], "`--gpus` must be left out with --slurm, use --gpus-each"),
         (["--slurm", "--cpu", "--gpus-each", "2"], "`--gpus-each` must be left out with --cpu"),
         (["--slurm", "--dry-run", "--sbatch=--x\n#"], "`--sbatch` must be without control"),
     ],

@@ -64,7 +64,7 @@ def test_names_that_every_system_has(tmp_path):
 def test_a_name_that_there_is_not_is_said_once(tmp_path):
     with pytest.raises(UserError) as error:
         setting_of(document(tmp_path), "toy", {}).resolve("one").scope.text("{way}")
-    assert str(error.value).startswith("mine.toml, system one: no name is each; there are ")
+    assert str(error.value).startswith("mine.toml, system one: unknown name each; known: ")
 
 
 def test_systems_of_other_scales_are_known(tmp_path):
@@ -75,9 +75,9 @@ def test_systems_of_other_scales_are_known(tmp_path):
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("tdo+instruct", "no part is instruct; there are base, tdo"),
-        ("tdo+size=huge", "no part is size=huge; there are small, wide"),
-        ("tdo+depth=4", "no name is depth"),
+        ("tdo+instruct", "unknown part instruct; known: base, tdo"),
+        ("tdo+size=huge", "unknown part size=huge; known: small, wide"),
+        ("tdo+depth=4", "unknown name depth"),
     ],
 )
 def test_unknown_parts(tmp_path, name, message):
@@ -88,9 +88,9 @@ def test_unknown_parts(tmp_path, name, message):
 @pytest.mark.parametrize(
     ("scale", "given", "message"),
     [
-        ("huge", {}, "`--scale` must be of toy, smoke, full; it is huge"),
-        ("full", {"form": "shared"}, "`--form` must come with the scale toy; it is full"),
-        ("toy", {"form": "other"}, "`--form` must be of shared, disjoint; it is other"),
+        ("huge", {}, "`--scale` must be one of toy, smoke, full; it is huge"),
+        ("full", {"form": "shared"}, "`--form` must be used at scale toy; the scale is full"),
+        ("toy", {"form": "other"}, "`--form` must be one of shared, disjoint; it is other"),
     ],
 )
 def test_settings_that_there_are_not(tmp_path, scale, given, message):
@@ -105,15 +105,15 @@ def test_updates(tmp_path):
     ] == ["150"]
     with pytest.raises(UserError, match=r"`--updates` must be a multiple of 50; it is 70"):
         setting.with_updates(70)
-    with pytest.raises(UserError, match=r"must be left out with the scale full"):
+    with pytest.raises(UserError, match=r"must be left out at scale full"):
         setting_of(document(tmp_path), "full", {}).with_updates(50)
 
 
 @pytest.mark.parametrize(
     ("key", "value", "message"),
     [
-        ("user-dir", "evil", "flags of tdo must be without `--user-dir`, which runs the code"),
-        ("user-dir=evil", "x", "flags of tdo must be without `--user-dir`, which runs the code"),
+        ("user-dir", "evil", "flags of tdo must be without `--user-dir`, which imports code"),
+        ("user-dir=evil", "x", "flags of tdo must be without `--user-dir`, which imports code"),
         ("clip-norm", "1\\r--user-dir evil", "`--clip-norm` must be without control characters"),
     ],
 )

@@ -56,7 +56,7 @@ def test_more_workers_than_batches_get_smaller_ones() -> None:
     for gpus, tokens in ((8, "4000"), (16, "2000")):
         command, note = train_words(few, DATA, Path("/s"), Machine(gpus=gpus), "fp16")
         assert (value(command, "--max-tokens"), value(command, "--update-freq")) == (tokens, "1")
-        assert note.endswith("= 32000 tokens an update (the config's total)")
+        assert note.endswith("= 32000 tokens per update (the config's total)")
     with pytest.raises(UserError, match=r"must divide .* into batches of 4000; it is 32"):
         train_words(few, DATA, Path("/s"), Machine(gpus=32), "fp16")
     short = {**few.flags, "--max-source-positions": ["256"], "--max-target-positions": ["256"]}
@@ -109,7 +109,7 @@ def test_a_config_may_train_some_directions() -> None:
 
     assert pairs("*") == "en-de,de-en,en-fr,fr-en"
     assert pairs("fr-en,en-*") == "en-de,en-fr,fr-en"
-    with pytest.raises(UserError, match=r"`directions` must fit some of en-de, .*; it is de-fr"):
+    with pytest.raises(UserError, match=r"`directions` must match some of en-de, .*; it is de-fr"):
         pairs("de-fr")
 
 
@@ -151,12 +151,12 @@ def test_contradictions_are_refused(machine: Machine) -> None:
 
 
 def test_a_config_without_a_task_is_refused() -> None:
-    with pytest.raises(UserError, match="`--task` must stand in the config"):
+    with pytest.raises(UserError, match="`--task` must be in the config"):
         train_words(Config({"--arch": ["x"]}), DATA, Path("/s"), Machine(), "fp32")
 
 
 def test_a_config_without_an_architecture_is_refused() -> None:
     bare = Config({**TASK, "--max-tokens": ["4000"]})
-    with pytest.raises(UserError, match="`--arch` must stand in the config"):
+    with pytest.raises(UserError, match="`--arch` must be in the config"):
         train_words(bare, DATA, Path("/s"), Machine(), "fp32")
     train_words(bare, DATA, Path("/s"), Machine(), "fp32", ["--arch", "tdo_transformer"])

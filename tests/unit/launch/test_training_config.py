@@ -45,7 +45,7 @@ def test_later_lines_replace_earlier_ones(tmp_path: Path) -> None:
         ({"main": "gpus 0"}, "`gpus` must be a whole number above 0; it is 0"),
         ({"main": "precision fp8"}, "line 1 must be a --flag"),
         ({"main": "--lr 1\nlr 0.1"}, "line 2 must be a --flag"),
-        ({"main": "--lr '0.1"}, "line 1 must be readable"),
+        ({"main": "--lr '0.1"}, "line 1 must be well-formed"),
         ({"main": "directions"}, "line 1 must be a --flag"),
     ],
 )

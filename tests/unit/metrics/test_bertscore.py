@@ -122,10 +122,10 @@ def test_long_sentences_are_cut(tiny: Path) -> None:
 def test_without_weights_there_is_no_request(
     hub: Callable[[str, Path], Path], requests: list[object], model: str | None
 ) -> None:
-    with pytest.raises(Unavailable, match="is not on this machine; --download fetches it"):
+    with pytest.raises(Unavailable, match="is not installed; --download downloads it"):
         BertScore(model, layer=2).score([GERMAN])
     assert requests == []
-    with pytest.raises(Unavailable, match="cannot be fetched: "):
+    with pytest.raises(Unavailable, match="cannot be downloaded: "):
         BertScore(model, layer=2, download=True).score([GERMAN])
     assert requests
 
@@ -165,7 +165,7 @@ def test_mistakes_are_one_line(
     with pytest.raises(UserError, match="must be a folder or a model's name"):
         BertScore("no/such/folder", layer=1).score([GERMAN])
     hub("somebody/a-model", tiny)
-    with pytest.raises(UserError, match="bert-score has no layer of its own"):
+    with pytest.raises(UserError, match="for which bert-score has no default layer"):
         BertScore("somebody/a-model").score([GERMAN])
     (tmp_path / "t5").mkdir()
     for path in tiny.iterdir():
@@ -181,5 +181,5 @@ def test_a_missing_package_is_no_error_of_the_user(monkeypatch: pytest.MonkeyPat
         raise metadata.PackageNotFoundError(name)
 
     monkeypatch.setattr(metadata, "version", missing)
-    with pytest.raises(Unavailable, match=r"bert-score is not installed; scripts/setup.sh --eval"):
+    with pytest.raises(Unavailable, match=r"bert-score is not installed; `tdo setup --eval`"):
         BertScore()

@@ -117,7 +117,7 @@ def test_a_place_of_no_use_is_one_warning(
     for _ in range(2):
         assert score_through(cache, "m", TRIPLES, length, "M").tolist() == length(TRIPLES)
     (line,) = capsys.readouterr().err.splitlines()
-    assert line.startswith(f"warning: scores are not kept in {tmp_path / place}: ")
+    assert line.startswith(f"warning: scores are not cached in {tmp_path / place}: ")
 
 
 def test_the_default_place(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -174,7 +174,7 @@ def test_unknown_tokenizers_and_those_that_would_fetch_a_model_are_refused(
     with pytest.raises(UserError, match=r"`--tokenizer` must be one of language, .*; it is 14b"):
         text_metric("ter", "en", "14b")
     monkeypatch.setattr("sacrebleu.utils.SACREBLEU_DIR", str(tmp_path))
-    with pytest.raises(UserError, match="flores200 needs"):
+    with pytest.raises(UserError, match="flores200 requires"):
         text_metric("bleu", "en", "flores200")
 
 

@@ -73,5 +73,5 @@ def test_an_interrupted_training_leaves_no_model(tmp_path: Path) -> None:
     (tmp_path / "text").write_bytes(b"the dog\n\xff\n")
     with pytest.raises(UserError, match=r"must be UTF-8 text"):
         train_truecaser([tmp_path / "text"], tmp_path / "truecase.en")
-    with pytest.raises(UserError, match=r"must be a truecasing model; there is no such file"):
+    with pytest.raises(UserError, match=r"must be a truecasing model; it does not exist"):
         truecase(["The"], tmp_path / "truecase.en")

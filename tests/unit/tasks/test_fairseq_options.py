@@ -3,7 +3,6 @@
 import dataclasses
 import functools
 from argparse import Namespace
-from pathlib import Path
 
 import pytest
 from support.data import CROSS_ENTROPY, TAG, TASK, TDO
@@ -13,9 +12,8 @@ from tdo_plugin.errors import UserError
 from tdo_plugin.models.config import TdoConfig
 from tdo_plugin.tasks import fairseq_options
 from tdo_plugin.tasks.fairseq_options import command_of
-from tdo_plugin.tasks.fairseq_refusals import ALL, REFUSALS, refusals, table
+from tdo_plugin.tasks.fairseq_refusals import ALL, REFUSALS, refusals
 
-PAGE = Path(__file__).parents[3] / "docs" / "reference" / "fairseq-options.md"
 MODEL = {field.name for field in dataclasses.fields(TdoConfig)}  # read as a whole
 BASE = {
     "train": ("--task", "tdo_translation", *TASK, *TAG, *TDO, *CROSS_ENTROPY),
@@ -165,11 +163,6 @@ def test_other_tasks_are_left_alone():
 
     words = ["data", "--task", "translation", "--path", "m.pt", "--print-step"]
     assert options.parse_args_and_arch(options.get_generation_parser(), words).print_step
-
-
-def test_the_page_has_the_table():
-    text = PAGE.read_text(encoding="utf-8")
-    assert "\n".join(table()) in text
 
 
 def test_each_option_has_one_reason_for_a_command():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 from xml.etree import ElementTree
 from xml.parsers import expat
@@ -38,6 +39,15 @@ def tmx(path: Path, concrete_set: ConcreteSet) -> Iterator[Row]:
             f"`{path}` must have units with {concrete_set.codes[0]} and {concrete_set.codes[1]}; "
             f"it has {', '.join(languages) or 'no units'}"
         )
+
+
+def languages_of(path: Path) -> set[str]:
+    """The languages of a memory's first units, in lower case with "-".
+
+    Raises:
+        UserError: the file is not XML.
+    """
+    return {language for unit in islice(_units(path, "utf-8"), 1000) for language in unit}
 
 
 def _text_of(unit: dict[str, str], code: str) -> str | None:

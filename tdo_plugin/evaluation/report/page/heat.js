@@ -7,7 +7,7 @@ const VIRIDIS = [
 const DIVERGING = [
   "b35806", "e08214", "fdb863", "fee0b6", "f7f7f7", "d1e5f0", "92c5de", "4393c3", "2166ac",
 ].map(channels);
-const NUMBERED = 30; // with more languages numbers are off until asked for
+const NUMBERED = 30; // with more languages numbers are off by default
 
 function channels(hex) {
   return [0, 2, 4].map((at) => parseInt(hex.slice(at, at + 2), 16));

@@ -131,7 +131,7 @@ def test_commands_are_dealt_out_and_a_failure_costs_its_direction(commands, data
     kinds = {event.job.direction: event.kind for event in events}
     assert kinds == {"de-fr": "done", "fr-de": "failed", "de-en": "done"}
     (text,) = (event.text for event in events if event.text)
-    assert "`fairseq-generate` must succeed; it ended with 3: no memory (all of it: " in text
+    assert "`fairseq-generate` must succeed; it ended with 3: no memory (full log: " in text
     shown = sorted(environment["CUDA_VISIBLE_DEVICES"] for environment, _ in commands)
     assert shown == ["4", "4", "6"] and {lock for _, lock in commands} == {5}
     assert all(environment["A"] == "b" for environment, _ in commands)
@@ -144,6 +144,6 @@ def test_what_is_not_whole_or_not_known_is_a_failure(commands, data, tmp_path) -
     jobs = [Job("en-fr", 4), Job("de-fr", 3)]
     events = list(generate_all([jobs], work, ["cpu"], {}))[1:]
     texts = {event.job.direction: event.text for event in events}
-    assert "must hold 4 hypotheses; it has 3, sentence 3 is missing" in texts["en-fr"]
-    assert "must know the languages of de-fr; it knows en, fr, not de" in texts["de-fr"]
+    assert "must have 4 hypotheses; it has 3, sentence 3 is missing" in texts["en-fr"]
+    assert "must know the languages of de-fr; it knows en, fr, but not de" in texts["de-fr"]
     assert "CUDA_VISIBLE_DEVICES" not in commands[0][0]

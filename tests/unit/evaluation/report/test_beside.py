@@ -63,7 +63,7 @@ def test_a_remark_on_the_published_figures_is_said() -> None:
 
 def test_the_protocol_is_asked_for() -> None:
     caption = beside_table(only("tdo:1"), sheet()).caption
-    assert "were not scored by this paper's protocol" in caption
+    assert "were not scored with this paper's protocol" in caption
     score_sheet = sheet(protocol="tdo")
     assert "protocol" not in beside_table(only("tdo:1", protocol="tdo"), score_sheet).caption
     assert chosen([], score_sheet) == ["tdo"]
@@ -114,7 +114,7 @@ def test_accuracy_and_win_ratio_are_made_of_what_was_measured() -> None:
     table = beside_table(sixth, score_sheet)
     assert written(table)[("plain",)]["language accuracy % ↑", "zero-shot"] == "50.0"
     assert written(table)[("few",)]["language accuracy % ↑", "zero-shot"] == ""
-    assert "100 less the off-target share" in table.caption
+    assert "100 minus the off-target rate" in table.caption
     (second,) = beside("opus100:2", score_sheet)
     rows = written(beside_table(second, score_sheet))
     assert rows[("few",)]["win ratio % ↑", "en → X"] == "100.0"

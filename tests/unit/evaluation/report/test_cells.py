@@ -119,7 +119,7 @@ def test_columns_are_all_test_directions_unless_the_file_chooses() -> None:
     assert quantities(two, ()) == (Quantity("bleu", "all"), Quantity("ter", "all"))
     chosen = quantities(two, ("zero-shot", "de-fr"))
     assert [column.group for column in chosen] == ["zero-shot", "de-fr"] * 2
-    with pytest.raises(UserError, match=r"`groups` must be of en → X, .*de-fr; it has fr-en"):
+    with pytest.raises(UserError, match=r"`groups` must be among en → X, .*de-fr; it has fr-en"):
         quantities(two, ("fr-en",))
     assert quantities(sheet(SCORES), ()) == (BLEU, TER)
 
@@ -314,13 +314,13 @@ def test_several_trainings_of_each_cell_count_by_their_mean(tmp_path: Path) -> N
 
 def test_scores_of_validation_sets_are_called_so(tmp_path: Path) -> None:
     found = results(tmp_path, {"lm-0": (1.0, 2.0)}, cells(measure="validation"))
-    assert all_cells(found).caption.startswith("Scores are of validation sets")
+    assert all_cells(found).caption.startswith("Scores are on validation sets")
     (path,) = (written for written in write(found, tmp_path) if written.suffix == ".json")
     assert json.loads(path.read_text())["measure"] == "validation"
 
 
 def test_a_sheet_of_other_systems_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="`SCORES` must have systems of the cells; there is none"):
+    with pytest.raises(UserError, match="`SCORES` must have systems of the cells; it has none"):
         results(tmp_path, {"other": (1.0, 2.0)})
 
 
@@ -333,8 +333,14 @@ def test_a_file_is_read_as_it_was_written(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"best": {"tusk": {}}}, "best and mean_over must be of axes (task, weight); tusk is none"),
-        ({"mean_over": "seed"}, "best and mean_over must be of axes (task, weight); seed is none"),
+        (
+            {"best": {"tusk": {}}},
+            "best and mean_over must be among the axes (task, weight); tusk is not",
+        ),
+        (
+            {"mean_over": "seed"},
+            "best and mean_over must be among the axes (task, weight); seed is not",
+        ),
         ({"measure": "train"}, "measure must be test or validation; it is train"),
         (
             {"cells": [{"name": "a", "run": "a"}] * 2},
@@ -342,11 +348,11 @@ def test_a_file_is_read_as_it_was_written(tmp_path: Path) -> None:
         ),
         (
             {"cells": [{"name": "a", "run": "a", "values": {"task": "lm"}}]},
-            "a cell must have a value of each axis (task, weight), or none; a has not",
+            "a cell must have a value for each axis (task, weight), or none; a has not",
         ),
         (
             {"cells": [{"name": "a", "run": "a", "values": {"task": "x", "weight": "0"}}]},
-            "task must be of lm, ae; of a it is x",
+            "task must be one of lm, ae; for a it is x",
         ),
         ({"published": "tlm:99"}, "`--published` must be one of"),
         ({"axes": 3}, "it.axes must be of type dict"),

@@ -37,7 +37,7 @@ def test_each_report_has_its_section_with_tables_pictures_and_link(tmp_path: Pat
     (image,) = (attributes for attributes, _ in page.all("img"))
     assert str(image["src"]).startswith("data:image/png;base64,")
     assert image["alt"] == "preference: svcca"
-    assert ("one/index.html", "The whole report") in [
+    assert ("one/index.html", "Full report") in [
         (attributes.get("href"), text) for attributes, text in page.all("a")
     ]
     summaries = [text for _, text in page.all("summary")]

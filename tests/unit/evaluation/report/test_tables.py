@@ -157,7 +157,7 @@ def test_a_correlation_is_of_the_zero_shot_group_or_else_of_all(correlations, re
 
 def test_notes_name_what_the_means_leave_out() -> None:
     lines = notes.remarks(sheet())
-    assert "few: means of BLEU, off-target %, perplexity are over 0 of 1 (zero-shot), " in lines[-1]
+    assert "few: means of BLEU, off-target %, perplexity cover 0 of 1 (zero-shot), " in lines[-1]
     assert "3 of 4 (all), 1 of 2 (mine) directions." in lines[-1]
     assert not any(line.startswith("plain: means") for line in lines)
     bare = replace(system("few"), name="bare", directions=(DirectionScores("en-ar", 2, {}),))
@@ -165,6 +165,6 @@ def test_notes_name_what_the_means_leave_out() -> None:
         line for line in notes.remarks(sheet(systems=(bare, system("few")))) if "bare" in line
     ]
     assert len(remarks) == 1  # of its correlation; what it lacks altogether has no mean
-    assert "scores of exactly 0 left out" in notes.reading(sheet(skip_zeros=True))[0]
+    assert "without scores of exactly 0" in notes.reading(sheet(skip_zeros=True))[0]
     alone = notes.reading(sheet(systems=(system("plain"),), comparisons=()))
     assert len(alone) == 1  # no bold and no marks to explain

@@ -48,8 +48,8 @@ def test_each_name_is_a_detector_that_can_be_sent(
 @pytest.mark.parametrize(
     ("spec", "message"),
     [
-        ("corpus", "`--lid corpus` must have `--data`"),
-        ("references", "`--lid references` must have references in at least two languages"),
+        ("corpus", "`--lid corpus` must come with `--data`"),
+        ("references", "`--lid references` requires references in at least two languages"),
         ("fastext", "`--lid` must be fasttext, .* or a fastText model file; it is fastext$"),
         ("none/lid.176.bin", "it is none/lid.176.bin$"),
     ],

@@ -77,7 +77,7 @@ def test_a_file_that_is_no_model_is_one_line(folder: Path, tmp_path: Path) -> No
     for content in (b"", b"some text", whole[: len(whole) // 2]):
         path = tmp_path / "broken.bin"
         path.write_bytes(content)
-        with pytest.raises(UserError, match=r"that fasttext-predict reads; .*broken\.bin"):
+        with pytest.raises(UserError, match=r"that fasttext-predict can read; .*broken\.bin"):
             FastText(path)
 
 

@@ -53,7 +53,7 @@ def test_without_the_variable_it_is_among_temporary_files(
 
 
 def test_nothing_is_fetched_unasked(kept: Path, server: Path) -> None:
-    with pytest.raises(UserError, match=r"`--lid fasttext` must have lid\.176\.bin in .*kept or"):
+    with pytest.raises(UserError, match=r"`--lid fasttext` requires lid\.176\.bin in .*kept or"):
         find_lid176()
 
 
@@ -71,6 +71,6 @@ def test_a_wrong_file_is_not_kept(kept: Path, server: Path, tmp_path: Path) -> N
     with pytest.raises(UserError, match=r"`lid\.176\.bin` must have the SHA-256"):
         find_lid176(download=True)
     server.unlink()
-    with pytest.raises(UserError, match=r"`--download` must be left out where file:.*it gave:"):
+    with pytest.raises(UserError, match=r"`--download` must be left out if file:.*it failed:"):
         find_lid176(download=True)
     assert not any((tmp_path / "own" / "tdo").iterdir())

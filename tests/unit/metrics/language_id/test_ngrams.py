@@ -46,7 +46,7 @@ def test_validation_text_may_be_missing(data: DataFolder, languages: str, accura
 def test_a_folder_without_training_text_is_one_line(data: DataFolder) -> None:
     for path in (data.root / "pieces").glob("train.*.fr"):
         path.write_text("")
-    with pytest.raises(UserError, match=r"`DATA` must hold training text .*; it lacks fr"):
+    with pytest.raises(UserError, match=r"`DATA` must have training text .*; it lacks fr"):
         from_training_side(data)
 
 
@@ -111,5 +111,5 @@ def test_references_are_learnt_from_and_the_signature_says_so() -> None:
     ],
 )
 def test_too_few_references_are_one_line(references: dict[str, list[str]], missing: str) -> None:
-    with pytest.raises(UserError, match=rf"`--lid references` must have .*; it lacks {missing}$"):
+    with pytest.raises(UserError, match=rf"`--lid references` requires .*; it lacks {missing}$"):
         from_references(references)

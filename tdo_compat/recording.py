@@ -1,0 +1,57 @@
+"""A training that something records: fairseq's training and its progress bars, accompanied.
+
+``training_patches`` gives these functions to fairseq.
+"""
+
+import functools
+import os
+from collections.abc import Callable
+from typing import Any
+
+from tdo_compat import hooks
+
+TRAIN = os.path.join("fairseq_cli", "train.py")
+
+
+def recording(call_main: Callable[..., Any]) -> Callable[..., Any]:
+    """``call_main`` that lets ``hooks.record_training`` accompany each process of a training."""
+
+    @functools.wraps(call_main)
+    def calling(cfg: Any, main: Any, **kwargs: Any) -> Any:
+        code = getattr(main, "__code__", None)
+        if code is not None and code.co_filename.endswith(TRAIN):
+            main = functools.partial(_recorded, main)
+        return call_main(cfg, main, **kwargs)
+
+    return calling
+
+
+def _recorded(main: Callable[..., Any], cfg: Any, **kwargs: Any) -> Any:
+    from fairseq import utils
+
+    utils.import_user_module(cfg.common)  # in a spawned worker nothing has imported it yet
+    if hooks.record_training is None:
+        return main(cfg, **kwargs)
+    with hooks.record_training(cfg):
+        return main(cfg, **kwargs)
+
+
+def watched(progress_bar: Callable[..., Any]) -> Callable[..., Any]:
+    """``progress_bar`` whose bars ``hooks.watch_progress`` sees while a training is recorded."""
+
+    @functools.wraps(progress_bar)
+    def watching(*args: Any, **options: Any) -> Any:
+        bar = progress_bar(*args, **options)
+        return bar if hooks.watch_progress is None else hooks.watch_progress(bar)
+
+    return watching
+
+
+def one_run(wandb: Any) -> Callable[..., Any]:
+    """``wandb.init`` that keeps to the run of this process once there is one."""
+
+    @functools.wraps(wandb.init)
+    def init(**options: Any) -> Any:
+        return wandb.run or wandb.init(**{**options, "reinit": None})
+
+    return init

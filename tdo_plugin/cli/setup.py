@@ -1,0 +1,214 @@
+"""`tdo setup`: install what pip's resolver cannot bring, and check the result."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import sysconfig
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib import metadata
+from importlib.util import find_spec
+from pathlib import Path
+
+from tdo_plugin.cli import doctor
+from tdo_plugin.errors import UserError
+from tdo_plugin.installation import COMET, CONSTRAINTS, FAIRSEQ, install_again, line
+
+HELP = "install fairseq, which pip alone cannot resolve, and check the installation"
+EXAMPLE = "tdo setup --eval"
+
+# A set of packages that pip resolves without a complaint may still fail to be imported.
+EVAL_CHECK = (
+    "import bert_score, comet, fasttext, langdetect, sacremoses, "
+    "sentencepiece.sentencepiece_model_pb2; "
+    "from sacrebleu.tokenizers import tokenizer_ja_mecab as ja, tokenizer_ko_mecab as ko; "
+    "ja.TokenizerJaMecab(), ko.TokenizerKoMecab()"
+)
+NOT_FOUND = re.compile(r"No matching distribution found for (\S+)")
+FAIRSEQ_CHECK = f"import {', '.join(doctor.EXTENSIONS)}"
+
+
+@dataclass(frozen=True)
+class Action:
+    """A command of this Python that changes or checks the environment.
+
+    Attributes:
+        text: what it does, for the user.
+        words: the arguments of Python.
+        variables: of the environment, besides those that are set.
+    """
+
+    text: str
+    words: Sequence[str]
+    variables: Mapping[str, str] = field(default_factory=dict)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    parser.add_argument(
+        "--eval",
+        action="store_true",
+        help="also install what `tdo score` needs beyond BLEU, chrF++ and TER: BERTScore, COMET, "
+        "language detectors, Japanese and Korean tokenizers (1 GB)",
+    )
+    parser.add_argument("--dry-run", action="store_true", help="only print the commands")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Install what is missing; 1 if `tdo doctor` finds something wrong afterwards."""
+    with tempfile.TemporaryDirectory(prefix="tdo-setup-") as folder:
+        pins = Path(folder) / "constraints.txt"
+        actions = [*_fairseq(), *(_evaluation(pins) if args.eval else ())]
+        if args.dry_run:
+            _show(actions)
+            return 0
+        if actions and find_spec("pip") is None:
+            raise UserError(
+                f"`pip` must be installed in this Python; it is not "
+                f"({shlex.quote(sys.executable)} -m ensurepip)"
+            )
+        pins.write_text("\n".join(_pins_of_new_packages()) + "\n", encoding="utf-8")
+        for action in actions:
+            _do(action)
+    return _check()
+
+
+def _fairseq() -> list[Action]:
+    """The installation of fairseq, unless it is there and works."""
+    if _works(FAIRSEQ_CHECK) and doctor.is_pinned(FAIRSEQ):
+        print(f"set-up: {FAIRSEQ} is installed")
+        return []
+    tools = build_tools()
+    anew = ["--force-reinstall", "--no-cache-dir"] if doctor.is_pinned(FAIRSEQ) else []
+    # Versions for the isolated build as well: older pips read the first variable, newer ones the
+    # second. Both are split at spaces, so the path is relative to where the command runs.
+    constraints = {"PIP_CONSTRAINT": CONSTRAINTS.name, "PIP_BUILD_CONSTRAINT": CONSTRAINTS.name}
+    words = ["-m", "pip", "install", "--no-deps", *anew, FAIRSEQ]
+    return [Action(f"{FAIRSEQ} (compiles for half a minute)", words, {**tools, **constraints})]
+
+
+def _evaluation(pins: Path) -> list[Action]:
+    """The installation of the extra `eval` and COMET, unless they are there."""
+    if doctor.check_evaluation().status == "ok":
+        print(f"set-up: the evaluation is installed, with {COMET}")
+        return []
+    requirements = doctor.requirements_of("eval")
+    if not requirements:
+        raise UserError(f"`tdo_plugin` must be installed; it is not ({install_again()})")
+    # without a requirement on tdo_plugin itself, which pip would look up in an index
+    words = ["-m", "pip", "install", "-c", str(pins), *requirements]
+    return [
+        Action("BERTScore, language detectors, tokenizers", words),
+        Action(COMET, ["-m", "pip", "install", "--no-deps", COMET]),
+        Action("check of the evaluation", ["-W", "ignore", "-c", EVAL_CHECK]),
+    ]
+
+
+def build_tools() -> dict[str, str]:
+    """Variables with which fairseq's three C++ modules compile.
+
+    Raises:
+        UserError: there is no compiler, or the headers of Python are missing.
+    """
+    names = (os.environ.get("CXX", "c++").split()[0], "c++", "g++", "clang++")
+    compiler = next(filter(shutil.which, names), None)
+    if compiler is None:
+        raise UserError(
+            "`c++` must be a C++ compiler, to compile fairseq; none is installed "
+            "(Debian, Ubuntu: apt-get install g++)"
+        )
+    header = Path(sysconfig.get_paths()["include"]) / "Python.h"
+    if not header.is_file():
+        version = f"{sys.version_info.major}.{sys.version_info.minor}"
+        raise UserError(
+            f"`{header}` must be there, to compile fairseq; the headers of Python {version} are "
+            f"not installed (Debian, Ubuntu: apt-get install python{version}-dev)"
+        )
+    # A Python that was built with another compiler would look for that one.
+    usual = os.environ.get("CC") or sysconfig.get_config_var("CC") or "cc"
+    return {} if shutil.which(usual.split()[0]) else {"CC": compiler, "CXX": compiler}
+
+
+def _pins_of_new_packages() -> list[str]:
+    """The tested versions of packages that are not installed, so that those that are stay."""
+    installed = {
+        distribution.metadata["Name"].lower().replace("_", "-")
+        for distribution in metadata.distributions()
+    }
+    lines = CONSTRAINTS.read_text(encoding="utf-8").splitlines()
+    return [
+        pin for pin in lines if pin.partition("==")[0].lower().replace("_", "-") not in installed
+    ]
+
+
+def _works(code: str) -> bool:
+    """Whether a fresh Python runs this code."""
+    words = [sys.executable, "-W", "ignore", "-c", code]
+    return subprocess.run(words, capture_output=True, check=False).returncode == 0
+
+
+def _show(actions: Sequence[Action]) -> None:
+    for action in actions:
+        print(f"set-up: {action.text}")
+        settings = [f"{name}={value}" for name, value in action.variables.items()]
+        if settings:
+            print(f"+ cd {shlex.quote(str(CONSTRAINTS.parent))}")
+        words = [*(["env", *settings] if settings else []), sys.executable, *action.words]
+        print(f"+ {shlex.join(words)}")
+
+
+def _do(action: Action) -> None:
+    """Run a command, silently.
+
+    Raises:
+        UserError: it failed; what it printed is in a file that the message names.
+    """
+    print(f"set-up: {action.text}", flush=True)
+    quiet = {"PIP_DISABLE_PIP_VERSION_CHECK": "1", "PIP_NO_INPUT": "1"}
+    done = subprocess.run(
+        [sys.executable, *action.words],
+        cwd=CONSTRAINTS.parent if action.variables else None,
+        env={**os.environ, **quiet, **action.variables},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors="replace",
+        check=False,
+    )
+    if done.returncode == 0:
+        return
+    if missing := NOT_FOUND.search(done.stdout):
+        raise UserError(
+            f"`{missing[1]}` must come from a package index; pip finds it in none that it can "
+            f"reach ({line('pip', 'config', 'list')} shows which it asks)"
+        )
+    lines = [text.strip() for text in done.stdout.splitlines() if text.strip()]
+    errors = [text for text in lines if text.lower().startswith("error")] or lines
+    said = errors[-1] if errors else f"exit code {done.returncode}"
+    with tempfile.NamedTemporaryFile(
+        "w", prefix="tdo-setup-", suffix=".log", delete=False, encoding="utf-8"
+    ) as log:
+        log.write(done.stdout)
+    raise UserError(f"`{action.text}` must succeed; it says {said} (all of it: {log.name})")
+
+
+def _check() -> int:
+    """Run `tdo doctor` in a fresh Python, and print what it finds wrong."""
+    words = [sys.executable, "-m", "tdo_plugin", "doctor", "--json"]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    checks = [doctor.Check(**check) for check in json.loads(done.stdout)["checks"]]
+    for check in checks:
+        if check.status == "wrong":
+            doctor.show(check)
+    wrong = done.returncode != 0
+    print("set-up: something is wrong: see the lines above" if wrong else "set-up: done")
+    return done.returncode

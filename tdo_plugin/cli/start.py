@@ -1,0 +1,197 @@
+"""`tdo start`: from a folder of parallel text to trained models and a report."""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tdo_plugin.cli import reproduce
+from tdo_plugin.cli import start_output as output
+from tdo_plugin.errors import UserError
+from tdo_plugin.launch.handed_on_options import device_options, gpus_here
+
+if TYPE_CHECKING:
+    from tdo_plugin.start.recognition import Found, Pair
+    from tdo_plugin.start.text_sizes import Sizes
+
+HELP = "train a baseline and a recommended system on a folder of parallel text, and compare them"
+EXAMPLE = "tdo start my-text --out runs/mine"
+DETECTORS = ("fasttext", "langdetect")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument(
+        "folder", type=Path, metavar="FOLDER",
+        help="parallel text: corpus.de and corpus.en, de-en.tsv, a .tmx, an archive or a folder of "
+        "OPUS, mtdata or OpusFilter; plain or gzip (docs/guide/own-data.md)",
+    )  # fmt: skip
+    _add_text(parser.add_argument_group("which text"))
+    _add_choices(parser.add_argument_group("instead of what text and machine suggest"))
+    _add_run(parser)
+    parser.set_defaults(experiments="", rest=[], scale=None)
+
+
+def _add_text(group: argparse._ArgumentGroup) -> None:
+    add = group.add_argument
+    add("--langs", type=_names, default=(), metavar="A,B", help="take these languages alone")
+    add(
+        "--pairs", type=_names, default=(), metavar="A-B,...",
+        help="train these pairs alone, or patterns such as en-*; other pairs of the same languages "
+        "are zero-shot. For files without a language in their name also: the pair that they hold",
+    )  # fmt: skip
+    add(
+        "--corpora", type=_names, default=(), metavar="NAME,...",
+        help="take the texts with these names alone, or patterns, where a folder has several",
+    )  # fmt: skip
+    add(
+        "--filter-language", metavar="DETECTOR",
+        help="leave out training pairs with a side in another language, by fasttext (lid.176), "
+        "langdetect or the file of a fastText model",
+    )  # fmt: skip
+
+
+def _add_choices(group: argparse._ArgumentGroup) -> None:
+    add = group.add_argument
+    add("--size", choices=("tiny", "small", "base", "big"), help="size of the models")
+    add("--vocab-size", type=int, metavar="N", help="pieces of the vocabulary")
+    add("--updates", type=int, metavar="N", help="updates of each training")
+    add(
+        "--hours", type=float, metavar="H",
+        help="time for each training, by an estimate of the machine's speed (default: 1 on a CPU, "
+        "8 on a GPU, or less)",
+    )  # fmt: skip
+    add(
+        "--eval-sentences", type=int, default=0, metavar="N",
+        help="log BLEU of N validation sentences of each trained direction during the training of "
+        "the recommended system (default 0: none)",
+    )  # fmt: skip
+
+
+def _add_run(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add("--out", type=Path, metavar="RUN", help="where everything goes (default: runs/FOLDER)")
+    device_options(parser)
+    add("--jobs", type=int, metavar="N", help="steps at a time (default: one a GPU; on a CPU 2)")
+    add("--threads", type=int, metavar="N", help="CPU threads of a step (default: its share)")
+    add("--fresh", action="store_true", help="begin again; else what is whole is not done again")
+    add("--dry-run", action="store_true", help="show what would be done, down to the commands")
+
+
+def _names(text: str) -> tuple[str, ...]:
+    return tuple(filter(None, map(str.strip, text.split(","))))
+
+
+def run(args: argparse.Namespace) -> int:
+    """Go through the steps; 1 where one of the experiment failed."""
+    check(args)
+    run_folder = (args.out or Path("runs") / args.folder.resolve().name).resolve()
+    with _place(run_folder, args.dry_run) as place:
+        return _run(args, run_folder, place)
+
+
+def check(args: argparse.Namespace) -> None:
+    """Raise UserError for values that are wrong whatever the text is."""
+    least = {"vocab_size": 1, "updates": 1, "eval_sentences": 0}
+    for name, limit in least.items():
+        value = getattr(args, name)
+        if value is not None and value < limit:
+            raise UserError(f"`--{name.replace('_', '-')}` must be at least {limit}; it is {value}")
+    detector = args.filter_language
+    if detector and detector not in DETECTORS and not Path(detector).is_file():
+        raise UserError(
+            f"`--filter-language` must be {', '.join(DETECTORS)} or the file of a fastText model; "
+            f"it is {detector}"
+        )
+    if args.hours is not None and not 0 < args.hours < 10_000:
+        raise UserError(f"`--hours` must be above 0 and below 10,000; it is {args.hours:g}")
+
+
+@contextmanager
+def _place(run_folder: Path, dry: bool) -> Iterator[Path]:
+    """Where text is written: the run's folder, or in a dry run a temporary one."""
+    if not dry:
+        yield run_folder
+        return
+    with tempfile.TemporaryDirectory(prefix="tdo-start-") as scratch:
+        yield Path(scratch)
+
+
+def _run(args: argparse.Namespace, run_folder: Path, place: Path) -> int:
+    from tdo_plugin.corpora.preparing import prepare
+    from tdo_plugin.corpora.sources.fetch import default_cache
+    from tdo_plugin.launch.environment import cores
+    from tdo_plugin.start.choices import Asked, choose
+    from tdo_plugin.start.experiment_file import FILE, experiment, write_experiment
+    from tdo_plugin.start.machine_facts import machine_facts
+    from tdo_plugin.start.own_corpus import clean, corpus_of, described
+
+    asked = Asked(
+        size=args.size or "", vocab_size=args.vocab_size or 0, updates=args.updates or 0,
+        hours=args.hours or 0.0, eval_sentences=args.eval_sentences,
+    )  # fmt: skip
+    machine = machine_facts(gpus_here(args))
+    found, pairs, sizes = _look(args, run_folder, place)
+    _make_sets(args, found, pairs, sizes, place)
+    title = f"text of {args.folder.resolve().name}"
+    records = clean(*described(place, title), place, cores())
+    output.show_cleaning(records)
+    corpus = corpus_of(records, sizes)
+    choices = choose(corpus, machine, asked)
+    output.show_choices(choices, corpus, machine)
+    output.show_nllb(corpus, run_folder)
+    text = experiment(title, run_folder / "data", choices)
+    output.head(f"Training, translating and scoring, by {run_folder / FILE}")
+    if args.dry_run:
+        print(text)
+        write_experiment(place, text)
+    else:
+        settings, files = described(place, title, choices.vocab_size)
+        prepare(settings, default_cache(), files, place / "data", cores(), args.fresh, output.say)
+        if not write_experiment(place, text):
+            output.say(
+                f"{run_folder / FILE} was edited and is used as it is; where it is removed, a new "
+                "one with the choices above is written"
+            )
+    args.experiments, args.out, args.updates = str(place / FILE), run_folder, None
+    failed = reproduce.run(args)
+    if not (failed or args.dry_run):
+        output.show_result(run_folder, choices, corpus)
+    return failed
+
+
+def _look(
+    args: argparse.Namespace, run_folder: Path, place: Path
+) -> tuple[Found, list[Pair], Sizes]:
+    """Recognise and count the text."""
+    from tdo_plugin.start.folder_files import as_lines, files_of
+    from tdo_plugin.start.recognition import Selection, recognise, trained_pairs
+    from tdo_plugin.start.text_sizes import sizes_of
+
+    wanted = Selection(args.langs, args.pairs, args.corpora)
+    files = files_of(args.folder, place / "unpacked", run_folder)
+    found = recognise(args.folder, files, wanted)
+    pairs = trained_pairs(found, wanted)
+    found.texts = [as_lines(text, place / "columns") for text in found.texts]
+    sizes = sizes_of(found.texts)
+    output.show_texts(args.folder, found, sizes)
+    return found, pairs, sizes
+
+
+def _make_sets(
+    args: argparse.Namespace, found: Found, pairs: Sequence[Pair], sizes: Sizes, place: Path
+) -> None:
+    """Take over the user's sets, and deal out what is missing."""
+    from tdo_plugin.start.language_filter import language_filter
+    from tdo_plugin.start.own_corpus import make_sets
+
+    output.head("Training, validation and test sets")
+    misfits = None
+    if args.filter_language:
+        languages = sorted({language for pair in pairs for language in pair})
+        misfits = language_filter(args.filter_language, languages, output.say)
+    output.show_sets(make_sets(found, pairs, sizes, place, misfits))

@@ -1,0 +1,158 @@
+"""What `tdo start` shows of each of its steps."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tdo_compat.errors import print_line
+from tdo_plugin.cli import report
+
+if TYPE_CHECKING:
+    from tdo_plugin.corpora.pair_rows import Record
+    from tdo_plugin.start.choices import Choices, Corpus
+    from tdo_plugin.start.machine_facts import MachineFacts
+    from tdo_plugin.start.own_corpus import Sets
+    from tdo_plugin.start.recognition import Found
+    from tdo_plugin.start.text_sizes import Sizes
+
+
+def head(text: str) -> None:
+    """A step's title."""
+    print_line(f"\n{text}")
+
+
+def say(text: str) -> None:
+    """A line of a step."""
+    print_line(f"  {text}")
+
+
+def show_texts(folder: Path, found: Found, sizes: Sizes) -> None:
+    """Texts with their split, lines and words a line; what is not used, and why."""
+    head(f"Text in {folder}")
+    width = max(len(text.name) for text in found.texts)
+    for text in found.texts:
+        of = sizes[text.name]
+        words = ", ".join(f"{code} {of[code].words / of[code].lines:.1f}" for code in of)
+        (lines,) = {size.lines for size in of.values()}
+        say(f"{text.name:{width}}  {text.split or 'not split':9}  {lines:,} lines; words: {words}")
+    by_reason: dict[str, list[str]] = {}
+    for name, why in found.unused.items():
+        by_reason.setdefault(why, []).append(name)
+    for why, names in by_reason.items():
+        say(f"not used, {why}: {', '.join(names)}")
+
+
+def show_sets(sets: Sets) -> None:
+    """Where each set comes from, and how many rows it has before cleaning."""
+    dealt = sets.dealt
+    for split in ("train", "valid", "test"):
+        own = [f"{_named(pair)} {rows:,}" for name, pair, rows in sets.given if name == split]
+        made = [
+            f"{_named(pair)} {rows:,}" for (name, pair), rows in dealt.rows.items() if name == split
+        ]
+        if own:
+            say(f"{split}, yours: {', '.join(own)}")
+        if made:
+            how = "" if split == "train" else ", taken out of train"
+            say(f"{split}{how}: {', '.join(made)}")
+    if any(split != "train" for split, _ in dealt.rows):
+        say(
+            f"a hash of the {sets.dealing.pivot} sentence decides, so that more text, or another "
+            "order, moves no sentence to another set"
+        )
+    for pair, between, rows in sets.joined:
+        say(
+            f"test, joined by the {between} sentences that two pairs share: {_named(pair)} {rows:,}"
+        )
+    _left_out(dealt.repeated, "further translations of held-out sentences")
+    _left_out(dealt.foreign, "with a side in another language")
+
+
+def _left_out(counts: dict[tuple[str, str], int], what: str) -> None:
+    if any(counts.values()):
+        each = ", ".join(f"{_named(pair)} {count:,}" for pair, count in counts.items() if count)
+        say(f"left out, {what}: {each}")
+
+
+def show_cleaning(records: Sequence[Record]) -> None:
+    """How many rows each rule took."""
+    from tdo_plugin.corpora.preparing import line_of
+
+    head("Cleaning (docs/guide/data.md#cleaning explains the rules)")
+    for split in ("train", "valid", "test"):
+        of_split = [record for record in records if record.split == split]
+        touched = [record for record in of_split if record.kept < record.read]
+        for record in touched:
+            say(line_of(record))
+        if untouched := [_named(record.pair) for record in of_split if record not in touched]:
+            say(f"{split}: nothing left out of {', '.join(untouched)}")
+
+
+def show_choices(choices: Choices, corpus: Corpus, machine: MachineFacts) -> None:
+    """Every choice with its reason."""
+    from tdo_plugin.start.experiment_file import BASELINE, why_recommended
+
+    head(f"Choices, for {corpus.sentences:,} sentence pairs and {machine}")
+    say(f"baseline: {BASELINE}, fairseq's own model")
+    say(f"recommended: {why_recommended(corpus.zero_shot())}")
+    for name, why in choices.reasons.items():
+        say(f"{name}: {why}")
+
+
+def show_nllb(corpus: Corpus, run: Path) -> None:
+    """The commands that fine-tune NLLB, where a pair has few sentences."""
+    from tdo_plugin.start.nllb_commands import FEW, nllb_commands, unknown
+
+    pair, count = min(corpus.pairs.items(), key=lambda entry: entry[1])
+    if count >= FEW:
+        return
+    head(f"{_named(pair)} has {count:,} sentence pairs, below {FEW:,}: consider NLLB-600M")
+    say(
+        "Fine-tuned, it usually translates much better than a model trained on so few sentences. It"
+    )
+    say("takes a GPU with 16 GiB and its weights (facebook/nllb-200-distilled-600M, 2.5 GB); its")
+    say("licence forbids commercial use (docs/guide/pretrained.md). When the data folder is there:")
+    if lacking := unknown(corpus.languages):
+        say(f"tdo convert needs NLLB's names of {', '.join(lacking)}, which are not known here.")
+        return
+    for command in nllb_commands(corpus.languages, run):
+        say(f"  {command}")
+    say("`tdo convert` prints the `fairseq-train` command that fine-tunes the model.")
+
+
+def show_result(run: Path, choices: Choices, corpus: Corpus) -> None:
+    """The table, and what to do next."""
+    from tdo_plugin.evaluation.report import notes, report_tables
+    from tdo_plugin.evaluation.sheet_reading import read_sheet
+    from tdo_plugin.start.experiment_file import FILE, TABLE, recommended
+
+    sheet = read_sheet(run / TABLE / "scores.json")
+    report.show(report_tables.summary(sheet), notes.reading(sheet))
+    model = run / recommended(choices.zero_shot) / "average.pt"
+    source, target = (*corpus.zero_shot(), *corpus.pairs)[0]
+    words = [
+        "tdo",
+        "translate",
+        str(run / "data"),
+        "--path",
+        str(model),
+        "-s",
+        source,
+        "-t",
+        target,
+    ]
+    print_line(
+        f"\n{run / TABLE / 'index.html'} shows every direction in a browser, with sentences."
+    )
+    print_line("Translate a file of your own, one sentence a line:")
+    print_line(
+        f"  {shlex.join([*words, '--input', f'FILE.{source}', '--output', f'FILE.{target}'])}"
+    )
+    print_line(f"To try something else, edit {run / FILE} and give the same command again.")
+
+
+def _named(pair: tuple[str, str]) -> str:
+    return "-".join(pair)

@@ -1,0 +1,1 @@
+"""What a training leaves beside its checkpoints: a log, its settings and origins, a page."""

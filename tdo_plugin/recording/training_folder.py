@@ -1,0 +1,127 @@
+"""A training's folder as it is read for its page and for `tdo curve training`."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tdo_plugin.analysis.curves import Curve, curve_of
+from tdo_plugin.errors import UserError
+from tdo_plugin.launch.training_record import RECORD, read_record
+from tdo_plugin.recording.logged_values import EPOCH, INNER, read_losses
+from tdo_plugin.recording.runs import FINISHED, Run, effective_options, read_runs
+from tdo_plugin.validation_file import read_validations
+
+VALIDATIONS = "validation.jsonl"
+LAST = "checkpoint_last.pt"
+POINTS = 500  # of a curve, at most; of a longer one every second, third, ... is shown
+
+
+@dataclass(frozen=True)
+class TrainingFolder:
+    """What a folder says of its training.
+
+    Attributes:
+        root: the folder.
+        runs: in order; of a folder from before there was `runs.json`, one that the last checkpoint
+            tells of, or none.
+        losses: by `training` and the names of validation sets, over updates.
+        scores: by group of directions, over updates; BLEU and others.
+        updates: the last one that anything is known of.
+        resume: the command that continues the training; empty where it is finished.
+        problem: why there are no scores, where `validation.jsonl` cannot be shown.
+    """
+
+    root: Path
+    runs: list[Run]
+    losses: dict[str, Curve]
+    scores: dict[str, Curve]
+    updates: int
+    resume: str
+    problem: str = ""
+
+    @property
+    def checkpoints(self) -> list[str]:
+        """Names of its checkpoints."""
+        return sorted(path.name for path in self.root.glob("*.pt"))
+
+
+def read_training_folder(root: Path, from_checkpoint: bool = False) -> TrainingFolder:
+    """Read a folder.
+
+    Args:
+        root: the folder.
+        from_checkpoint: whether to open the last checkpoint where `runs.json` is missing.
+
+    Raises:
+        OSError: a file cannot be read.
+        ValueError: `runs.json` is damaged.
+    """
+    runs = read_runs(root)
+    if not runs and from_checkpoint and (root / LAST).is_file():
+        runs = [_run_of(root / LAST)]
+    losses = _losses(read_losses(root))
+    scores, problem = {}, ""
+    try:
+        scores = _scores(root / VALIDATIONS)
+    except ValueError as error:
+        problem = str(error)
+    reached = [next(reversed(curve)) for curve in (*losses.values(), *scores.values()) if curve]
+    updates = max([*reached, *(run.updates for run in runs)], default=0)
+    return TrainingFolder(root, runs, losses, scores, updates, _resume(root, runs), problem)
+
+
+def _losses(by_tag: Mapping[str, Curve]) -> dict[str, Curve]:
+    """The training's curve, each `--log-interval` or else each epoch, and those of validations."""
+    training = by_tag.get(INNER) or by_tag.get(EPOCH) or {}
+    others = {tag: curve for tag, curve in by_tag.items() if tag not in (INNER, EPOCH)}
+    curves = {"training": training, **others}
+    return {name: _thinned(curve) for name, curve in curves.items() if curve}
+
+
+def _thinned(curve: Curve) -> Curve:
+    every = -(-len(curve) // POINTS)
+    kept = list(curve)[::-1][::every][::-1]  # the last one is always among them
+    return {update: curve[update] for update in kept}
+
+
+def _scores(path: Path) -> dict[str, Curve]:
+    rows = read_validations([path]) if path.is_file() else {}
+    curves = {group: curve_of(rows, group) for group in ("supervised", "zero-shot")}
+    return {group: _thinned(curve) for group, curve in curves.items() if curve}
+
+
+def _run_of(checkpoint: Path) -> Run:
+    from tdo_plugin.checkpoints import describe, read
+
+    state = read(checkpoint, "SAVE_DIR")
+    made_by: Mapping[str, Any] = state.get("made_by") or {}
+    settings = state.get("cfg") or {"args": state.get("args")}
+    return Run(
+        started="",
+        command=str(made_by.get("command", "")),
+        options=effective_options(settings),
+        versions=dict(made_by.get("versions") or {}),
+        commit=made_by.get("commit"),
+        machine={},
+        data={},
+        state="",
+        updates=describe(checkpoint, state).updates,
+    )
+
+
+def _resume(root: Path, runs: list[Run]) -> str:
+    """`tdo resume` where that can do it, else the command of the last run."""
+    if runs and runs[-1].state_now() == FINISHED:
+        return ""
+    if (root / RECORD).is_file():
+        try:
+            read_record(root)
+        except UserError:
+            pass
+        else:
+            return shlex.join(["tdo", "resume", str(root.resolve())])
+    return runs[-1].command if runs else ""

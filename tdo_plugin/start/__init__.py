@@ -1,0 +1,1 @@
+"""`tdo start`: from a folder of parallel text to an experiment, step by step."""

@@ -1,0 +1,269 @@
+"""Model, vocabulary, batch and updates for a corpus and a machine, each with its reason."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import combinations
+
+from tdo_plugin.costs import training_hours
+from tdo_plugin.launch.training_config import Config
+from tdo_plugin.start.machine_facts import GIB, MachineFacts
+from tdo_plugin.start.recognition import Pair
+
+PASSES = 30  # over the training text, where time allows; as own-data.toml has it
+FEW_PASSES = 10  # so few that the model still improves fast
+FEWEST_UPDATES = 100
+LARGEST_UPDATES = 10**6
+
+
+@dataclass(frozen=True)
+class ModelSize:
+    """A size of both systems: layers of a stage or side, tokens of an update."""
+
+    layers: int
+    dim: int
+    ffn: int
+    heads: int
+    lr: float
+    warmup: int
+    tokens: int
+
+
+SIZES = {  # tiny is multi30k.toml's, base own-data.toml's; the others lie between and above
+    "tiny": ModelSize(3, 128, 512, 4, 0.003, 400, 4_000),
+    "small": ModelSize(4, 256, 1024, 4, 0.001, 2000, 8_000),
+    "base": ModelSize(6, 512, 2048, 8, 0.0005, 4000, 32_000),
+    "big": ModelSize(6, 1024, 4096, 16, 0.0005, 4000, 64_000),
+}
+SMALL_FROM, BASE_FROM, BIG_FROM = 20_000, 300_000, 10_000_000  # sentence pairs, on a GPU
+BIG_MEMORY = 40  # GiB of a GPU
+# sentence pairs from which a vocabulary is so large; multi30k.toml has 8,000 for 87,000
+VOCABULARIES = {0: 2_000, 10_000: 4_000, 50_000: 8_000, 500_000: 16_000, 5_000_000: 32_000}
+HOURS = {"CPU": 1.0, "GPU": 8.0}  # of each system
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """What the choices depend on.
+
+    Attributes:
+        pairs: trained -> sentence pairs.
+        languages: in alphabetical order.
+        pieces: of a sentence, on average; an estimate.
+        alphabet: different characters.
+    """
+
+    pairs: Mapping[Pair, int]
+    languages: tuple[str, ...]
+    pieces: float
+    alphabet: int
+
+    @property
+    def sentences(self) -> int:
+        """Sentence pairs of all trained pairs."""
+        return sum(self.pairs.values())
+
+    @property
+    def epoch(self) -> float:
+        """Tokens of all trained directions, each sentence with its end."""
+        return 2 * self.sentences * (self.pieces + 1)
+
+    def zero_shot(self) -> list[Pair]:
+        """Pairs of languages without training text."""
+        trained = {frozenset(pair) for pair in self.pairs}
+        return [pair for pair in combinations(self.languages, 2) if frozenset(pair) not in trained]
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What the user decides: 0 or empty where nothing is said."""
+
+    size: str = ""
+    vocab_size: int = 0
+    updates: int = 0
+    hours: float = 0.0
+    eval_sentences: int = 0
+
+
+@dataclass(frozen=True)
+class Choices:
+    """What both systems are trained with; `reasons` are the choices by name, in words."""
+
+    size: ModelSize
+    vocab_size: int
+    max_tokens: int
+    update_freq: int
+    updates: int
+    warmup: int
+    dropout: float
+    last: int
+    machine: MachineFacts
+    zero_shot: bool
+    eval_sentences: int
+    reasons: Mapping[str, str]
+
+    @property
+    def every(self) -> int:
+        """Updates between checkpoints, at each of which the validation sets are scored."""
+        return max(min(self.updates, 100), self.updates // 15)
+
+
+def choose(corpus: Corpus, machine: MachineFacts, asked: Asked) -> Choices:
+    """Decide what the user has left open."""
+    reasons: dict[str, str] = {}
+    size = _size(corpus, machine, asked, reasons)
+    vocab_size = _vocabulary(corpus, asked, reasons)
+    max_tokens, update_freq = _batch(corpus, machine, size, vocab_size, reasons)
+    tokens = max_tokens * update_freq * max(1, machine.gpus)
+    zero_shot = bool(corpus.zero_shot())
+    seconds = seconds_of_update(corpus, machine, size, vocab_size, tokens, zero_shot)
+    updates = _updates(corpus, machine, asked, tokens, seconds, reasons)
+    passes = updates * tokens / corpus.epoch
+    few = passes < FEW_PASSES
+    dropout, last = (0.1, 1) if few else (0.3 if corpus.sentences < BASE_FROM else 0.1, 5)
+    reasons["regularisation"] = (
+        f"dropout {dropout}, {'the last checkpoint' if few else 'the average of the last five'} is "
+        f"tested: each sentence is seen {passes:.2g} times"
+    )
+    warmup = max(1, min(size.warmup, updates // 4))
+    return Choices(
+        size=size, vocab_size=vocab_size, max_tokens=max_tokens, update_freq=update_freq,
+        updates=updates, warmup=warmup, dropout=dropout, last=last, machine=machine,
+        zero_shot=zero_shot, eval_sentences=asked.eval_sentences, reasons=reasons,
+    )  # fmt: skip
+
+
+def _size(
+    corpus: Corpus, machine: MachineFacts, asked: Asked, reasons: dict[str, str]
+) -> ModelSize:
+    count = f"{corpus.sentences:,} sentence pairs"
+    if asked.size:
+        name, why = asked.size, "`--size` says so"
+    elif not machine.gpus:
+        name, why = "tiny", "larger models take days without a GPU"
+    elif corpus.sentences < SMALL_FROM:
+        name, why = "tiny", f"larger ones learn {count} by heart"
+    elif corpus.sentences < BASE_FROM:
+        name, why = "small", f"larger ones learn {count} by heart"
+    elif corpus.sentences < BIG_FROM or machine.memory < BIG_MEMORY:
+        name, why = "base", f"the usual size of a Transformer, enough for {count}"
+    else:
+        name, why = "big", f"{count} fill it, and the GPU has room"
+    size = SIZES[name]
+    reasons["model"] = (
+        f"{name} ({size.layers} + {size.layers} layers, d = {size.dim}, FFN {size.ffn}, "
+        f"{size.heads} heads): {why}"
+    )
+    return size
+
+
+def _vocabulary(corpus: Corpus, asked: Asked, reasons: dict[str, str]) -> int:
+    if asked.vocab_size:
+        reasons["vocabulary"] = f"{asked.vocab_size:,} pieces: `--vocab-size` says so"
+        return asked.vocab_size
+    usual = max(size for least, size in VOCABULARIES.items() if corpus.sentences >= least)
+    least = -(-3 * corpus.alphabet // 2 // 1000) * 1000  # of Chinese characters there are thousands
+    why = f"usual for {corpus.sentences:,} sentence pairs"
+    if least > usual:
+        why = f"the text has {corpus.alphabet:,} different characters"
+    size = max(usual, least)
+    reasons["vocabulary"] = f"{size:,} pieces, all languages together: {why}"
+    return size
+
+
+def _batch(
+    corpus: Corpus, machine: MachineFacts, size: ModelSize, vocab_size: int, reasons: dict[str, str]
+) -> tuple[int, int]:
+    """Tokens of a batch on one device, and batches of an update."""
+    few = max(500, round(corpus.epoch / 50, -2))
+    tokens = int(min(size.tokens, few))
+    if machine.gpus:
+        room = int(machine.memory * 500 * 512 / size.dim)
+    else:  # logits in single precision, of which four copies are held at a time
+        room = int(machine.memory / 2 / machine.together * GIB / (16 * vocab_size))
+    update_freq = -(-tokens // max(500, room) // max(1, machine.gpus))
+    max_tokens = -(-tokens // update_freq // max(1, machine.gpus))
+    why = "usual for this size" if tokens == size.tokens else "1/50 of the text, which is small"
+    memory = (
+        f", put together of {update_freq} batches that fit into memory" if update_freq > 1 else ""
+    )
+    reasons["batch"] = f"{tokens:,} tokens an update: {why}{memory}"
+    return max_tokens, update_freq
+
+
+def _updates(
+    corpus: Corpus,
+    machine: MachineFacts,
+    asked: Asked,
+    tokens: int,
+    seconds: float,
+    reasons: dict[str, str],
+) -> int:
+    hours = asked.hours or HOURS["GPU" if machine.gpus else "CPU"]
+    whole = int(PASSES * corpus.epoch / tokens)
+    affordable = int(hours * 3600 / seconds)
+    updates = asked.updates or rounded(
+        min(max(FEWEST_UPDATES, min(whole, affordable)), LARGEST_UPDATES)
+    )
+    took = f"about {duration(updates * seconds)} for each system (an estimate)"
+    if asked.updates:
+        why = "`--updates` says so"
+    elif whole <= affordable:
+        why = f"{PASSES} passes over the text"
+    else:
+        said = "`--hours`" if asked.hours else "without `--hours`"
+        why = (
+            f"{hours:g} hour(s) {said}; {PASSES} passes over the text would be {rounded(whole):,} "
+            f"updates, about {duration(whole * seconds)}"
+        )
+    reasons["updates"] = f"{updates:,}, {took}: {why}"
+    return updates
+
+
+def seconds_of_update(
+    corpus: Corpus,
+    machine: MachineFacts,
+    size: ModelSize,
+    vocab_size: int,
+    tokens: int,
+    zero_shot: bool,
+) -> float:
+    """Seconds of an update of the recommended system, by its FLOPs and the machine's speed."""
+    flags: dict[str, object] = {
+        "--tdo-model-dim": size.dim, "--tdo-ffn-dim": size.ffn, "--tdo-heads": size.heads,
+        "--tdo-share-embeddings": "all", "--max-tokens": tokens, "--max-update": 1,
+    }  # fmt: skip
+    if zero_shot:
+        flags |= {
+            "--arch": "tdo_transformer", "--tdo-layers": 2 * size.layers,
+            "--tdo-target-layer": size.layers, "--tdo-adaptation-dim": 0,
+            "--loss-terms": "instrucl,lexical",
+        }  # fmt: skip
+    else:
+        flags |= {
+            "--arch": "tdo_encoder_decoder", "--tdo-encoder-layers": size.layers,
+            "--tdo-decoder-layers": size.layers,
+        }  # fmt: skip
+    length = max(2, round(corpus.pieces) + 2)
+    assumed = argparse.Namespace(
+        vocab_size=vocab_size, num_languages=len(corpus.languages), num_pairs=len(corpus.pairs),
+        source_length=length, target_length=length,
+    )  # fmt: skip
+    config = Config({flag: [str(value)] for flag, value in flags.items()})
+    cost = training_hours.estimate("start", config, training_hours.assumptions(assumed))
+    return cost.flops / machine.speed
+
+
+def rounded(updates: int) -> int:
+    """A number with its first two digits."""
+    return int(round(updates, 2 - len(str(updates)))) if updates > 99 else updates
+
+
+def duration(seconds: float) -> str:
+    """Minutes or hours, in words."""
+    if seconds < 90 * 60:
+        minutes = max(1, round(seconds / 60))
+        return f"{minutes} minute{'s' * (minutes > 1)}"
+    return f"{seconds / 3600:,.0f} hours"

@@ -1,0 +1,91 @@
+"""The files of a user's folder, those of archives among them, and tables as files of lines."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+from tdo_plugin.corpora.description.schema import ConcreteSet, Member
+from tdo_plugin.corpora.rows.readers import read
+from tdo_plugin.corpora.sources.archives import archive_errors, entries
+from tdo_plugin.errors import UserError
+from tdo_plugin.runtime.files import complete_file, replaced
+from tdo_plugin.start.recognition import Text, is_text
+
+ARCHIVES = (".zip", ".tar", ".tgz", ".tar.gz", ".tar.bz2", ".tar.xz")
+
+
+def files_of(folder: Path, unpacked: Path, out: Path) -> Iterator[tuple[str, Path]]:
+    """Every file below a folder, by its path there; the text of archives is unpacked.
+
+    Args:
+        folder: the user's; nothing in it is changed.
+        unpacked: where archives go. A file in `data.zip` is called `data.zip/...`.
+        out: the run's folder, which is left out where it lies below.
+
+    Raises:
+        UserError: no folder, a link to nothing, or a damaged archive.
+    """
+    if not folder.is_dir():
+        raise UserError(f"`FOLDER` must be a folder with parallel text; {folder} is not one")
+    for path in sorted(folder.rglob("*")):
+        name = path.relative_to(folder).as_posix()
+        if name.startswith(".") or "/." in name or out.resolve() in path.resolve().parents:
+            continue
+        if path.is_symlink() and not path.exists():
+            raise UserError(f"`FOLDER` must hold whole files; {name} is a link to nothing")
+        if path.is_file() and name.endswith(ARCHIVES):
+            yield from _unpacked(path, name, unpacked)
+        elif path.is_file():
+            yield name, path
+
+
+def _unpacked(path: Path, name: str, folder: Path) -> Iterator[tuple[str, Path]]:
+    left_out: list[str] = []
+    with path.open("rb") as stream, archive_errors(name):
+        for entry, open_entry in entries(stream, left_out):
+            target = folder / name / entry
+            if is_text(entry):
+                target.parent.mkdir(parents=True, exist_ok=True)
+                with (
+                    replaced(target) as partial,
+                    partial.open("wb") as writer,
+                    open_entry() as text,
+                ):
+                    shutil.copyfileobj(text, writer)
+            yield f"{name}/{entry}", target
+    for entry in left_out:  # links, and names that lead out of the folder
+        yield f"{name}/{entry}", folder / name / "left-out"
+
+
+def as_lines(text: Text, folder: Path) -> Text:
+    """The text as a file of lines for each language; a table's columns are written to `folder`.
+
+    Raises:
+        UserError: the table is damaged.
+    """
+    if text.form == "lines":
+        return text
+    order = [*text.files]  # of the columns of a table without a header
+    columns = {language: number for number, language in enumerate(order)}
+    files: dict[str, Path] = {}
+    for start in range(0, len(order), 2):
+        pair = (order[start], order[(start + 1) % len(order)])
+        member = Member(text.name, "")
+        rows = read(
+            ConcreteSet(
+                split="train", pair=pair, codes=pair, members=(member,), format=text.form,
+                encoding="utf-8", rows="all", options={"columns": columns}, deal=None,
+            ),
+            {member: (text.files[pair[0]],)},
+        )  # fmt: skip
+        paths = [folder / f"{text.name}.{language}" for language in pair]
+        paths[0].parent.mkdir(parents=True, exist_ok=True)
+        with complete_file(paths[0]) as first, complete_file(paths[1]) as second:
+            for left, right in rows:
+                first.write(f"{left}\n")
+                second.write(f"{right}\n")
+        files |= dict(zip(pair, paths, strict=True))
+    return replace(text, files=files, form="lines")

@@ -1,0 +1,145 @@
+"""From the texts of a folder to cleaned training, validation and test sets.
+
+RUN/unpacked, RUN/columns   text of archives and of tables
+RUN/split                   train.de-en.de and so on, before cleaning
+RUN/data                    the data folder; RUN/data/work/text has the cleaned text
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from tdo_plugin.corpora import preparing
+from tdo_plugin.corpora.description import Corpus as Description
+from tdo_plugin.corpora.description.schema import Rule
+from tdo_plugin.corpora.own import describe
+from tdo_plugin.corpora.pair_rows import Making, Record
+from tdo_plugin.corpora.sources.fetch import default_cache
+from tdo_plugin.runtime.files import replaced_folder
+from tdo_plugin.runtime.lock import alone
+from tdo_plugin.start.choices import Corpus
+from tdo_plugin.start.dealing import Dealing, Dealt, Misfits, copy_sets, deal, plan_dealing
+from tdo_plugin.start.recognition import Found, Pair, Text
+from tdo_plugin.start.text_sizes import Sizes
+from tdo_plugin.start.zero_shot_tests import join_tests
+
+LONGEST, MOST_UNEVEN = 1000, 9  # characters of a sentence; ratio of the sides' lengths
+# a row that one of these takes is not held out either
+ROW_RULES = (
+    Rule("empty"),
+    Rule("unreadable"),
+    Rule("length", least=1, most=LONGEST, unit="characters"),
+    Rule("ratio", most=MOST_UNEVEN, unit="characters"),
+)
+CLEAN = {
+    "train": (*ROW_RULES, Rule("duplicates"), Rule("held-out")),
+    "valid": (Rule("empty"), Rule("held-out")),
+    "test": (Rule("empty"),),
+}
+
+
+@dataclass(frozen=True)
+class Sets:
+    """The sets of a run before cleaning.
+
+    Attributes:
+        dealing: how missing sets were dealt out.
+        dealt: what came of it.
+        given: the user's own sets: split, pair and rows.
+        joined: test sets of sentences that two pairs share: pair, language between, rows.
+    """
+
+    dealing: Dealing
+    dealt: Dealt
+    given: Sequence[tuple[str, Pair, int]]
+    joined: Sequence[tuple[Pair, str, int]]
+
+
+def lines_of(texts: Iterable[Text], pairs: Collection[Pair], sizes: Sizes) -> dict[Pair, int]:
+    """Lines of training text of each pair."""
+    counts = dict.fromkeys(pairs, 0)
+    for text in texts:
+        for pair in text.pairs():
+            if pair in counts:
+                counts[pair] += sizes[text.name][pair[0]].lines
+    return counts
+
+
+def make_sets(
+    found: Found,
+    pairs: Sequence[Pair],
+    sizes: Sizes,
+    run: Path,
+    misfits: Misfits | None,
+) -> Sets:
+    """Write the sets of all pairs to RUN/split; what is missing is dealt out.
+
+    Args:
+        found: texts, all of them of lines.
+        pairs: that are trained.
+        sizes: of the texts.
+        run: the folder.
+        misfits: see `deal`.
+
+    Raises:
+        UserError: a pair has too few sentences.
+    """
+    training = [text for text in found.texts if text.split in (None, "train")]
+    held_out = [text for text in found.texts if text.split in ("valid", "test")]
+    languages = sorted({language for pair in pairs for language in pair})
+    given = {(str(text.split), pair) for text in held_out for pair in text.pairs()}
+    lines = lines_of(training, pairs, sizes)
+    dealing = plan_dealing(pairs, lines, given, run / "shares.json")
+    with replaced_folder(run / "split") as folder:
+        dealt = deal(training, pairs, given, dealing, ROW_RULES, folder, misfits)
+        copied = copy_sets(held_out, pairs, languages, folder)
+        joined = join_tests(folder, languages)
+    return Sets(dealing, replace(dealt, folder=run / "split"), copied, joined)
+
+
+def described(run: Path, title: str, vocab_size: int = 8000) -> tuple[Description, dict[str, Path]]:
+    """The description of the corpus in RUN/split, and its files."""
+    settings: dict[str, Any] = {"model_type": "unigram", "vocab_size": vocab_size}
+    corpus, files = describe(run / "split", None, settings)
+    return replace(corpus, title=title, clean=CLEAN), files
+
+
+def clean(corpus: Description, files: Mapping[str, Path], run: Path, workers: int) -> list[Record]:
+    """Clean all sets, as the first step of `preparing.prepare`, which then finds them done.
+
+    Returns:
+        What became of the rows of each.
+
+    Raises:
+        UserError: nothing is left of a set.
+    """
+    out = run / "data"
+    with alone(out):
+        texts, source = preparing.gather(corpus, default_cache(), files, out / "work", _silent)
+        return preparing.make_splits(Making(corpus, texts, source, out), workers, _silent)
+
+
+def corpus_of(records: Iterable[Record], sizes: Sizes) -> Corpus:
+    """What choices depend on.
+
+    Args:
+        records: of all sets.
+        sizes: of all texts, before cleaning.
+    """
+    pairs = {record.pair: record.kept for record in records if record.split == "train"}
+    languages = sorted({language for pair in pairs for language in pair})
+    counted = [of[language] for of in sizes.values() for language in languages if language in of]
+    lines = sum(size.lines for size in counted)
+    return Corpus(
+        pairs=pairs,
+        languages=tuple(languages),
+        pieces=sum(size.pieces * size.lines for size in counted) / lines,
+        alphabet=len(frozenset().union(*(size.alphabet for size in counted))),
+    )
+
+
+def _silent(_: str) -> None:
+    """Where what is done is shown afterwards."""

@@ -1,0 +1,359 @@
+"""Parallel text in a folder, recognised by the names of its files.
+
+    corpus.de, corpus.en             files of equal names but for the language; any number of them
+    Europarl.de-en.de, ....de-en.en  as OPUS has it; also in a zip or tar archive
+    train-parts/X-deu-eng.deu        as mtdata has it
+    de-en.tsv, memory.tmx            a table or a translation memory
+    train.de, dev/x.de, test_2016.de train, valid or test by a word of the name or of a folder
+
+Files may be compressed with gzip. A file that is not taken is listed with the reason.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from fnmatch import fnmatchcase
+from itertools import combinations
+from pathlib import Path, PurePosixPath
+
+from tdo_plugin.corpora.rows.readers.lines import read_lines
+from tdo_plugin.corpora.rows.readers.tmx import languages_of
+from tdo_plugin.data.textnames import ending_language, enumerated, fit_code
+from tdo_plugin.errors import UserError
+from tdo_plugin.metrics.language_id.codes import ISO_639, canonical
+
+Pair = tuple[str, str]
+
+_WORDS = {
+    "train": "train training",
+    "valid": "valid validation val dev devel development newsdev tune",
+    "test": "test tests testing devtest newstest",
+}
+_SPLIT_OF = {word: split for split, words in _WORDS.items() for word in words.split()}
+# mtdata's folders of parts, which files beside the folder may repeat
+_PARTS = ("train-parts", "tests")
+_FORMS = {".tsv": "tsv", ".tmx": "tmx"}
+_SIDES = ("src", "tgt")  # endings that say which side a file is, and not its language
+_PAIR = re.compile(r"(?<![A-Za-z0-9])([A-Za-z]{2,3})[-_]([A-Za-z]{2,3})(?![A-Za-z0-9])")
+_STATE = re.compile(r"(?i)filtered|clean|dedup")  # words for text that was made of other text
+NO_TEXT = "not the name of a text"
+
+
+@dataclass(frozen=True)
+class Text:
+    """A text in several languages, line by line.
+
+    Attributes:
+        name: path below the folder, without the language.
+        split: train, valid or test; None where neither the name nor a folder says.
+        files: by language; the same file for all languages of a table.
+        form: lines, or the reader of the table: tsv, multiway-tsv or tmx.
+    """
+
+    name: str
+    split: str | None
+    files: Mapping[str, Path]
+    form: str = "lines"
+
+    @property
+    def languages(self) -> tuple[str, ...]:
+        """In alphabetical order."""
+        return tuple(sorted(self.files))
+
+    def pairs(self) -> list[Pair]:
+        """All pairs of its languages."""
+        return list(combinations(self.languages, 2))
+
+
+@dataclass(frozen=True)
+class Selection:
+    """What of a folder is wanted.
+
+    Attributes:
+        languages: these alone; () for all.
+        pairs: patterns of pairs that are trained, `de-en` or `en-*`, either way round.
+        corpora: patterns of the names of texts; () for all.
+    """
+
+    languages: tuple[str, ...] = ()
+    pairs: tuple[str, ...] = ()
+    corpora: tuple[str, ...] = ()
+
+    def one_pair(self) -> Pair | None:
+        """The pair, where exactly one is named without a pattern."""
+        match = re.fullmatch(r"(\w+)-(\w+)", self.pairs[0]) if len(self.pairs) == 1 else None
+        return (match[1], match[2]) if match else None
+
+    def trains(self, pair: Pair) -> bool:
+        """Whether a pair is to be trained."""
+        names = ("-".join(pair), "-".join(pair[::-1]))
+        return not self.pairs or any(
+            fnmatchcase(name, pattern) for name in names for pattern in self.pairs
+        )
+
+
+@dataclass
+class Found:
+    """What a folder has.
+
+    Attributes:
+        texts: in the order of their names.
+        unused: file or text -> why it is not taken.
+    """
+
+    texts: list[Text] = field(default_factory=list)
+    unused: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class _FileName:
+    """A file's name, taken apart: `stem` is what files of one text have in common."""
+
+    stem: str
+    ending: str
+    form: str
+
+
+def is_text(name: str) -> bool:
+    """Whether a file may be parallel text by its name."""
+    return _taken_apart(name) is not None
+
+
+def recognise(folder: Path, files: Iterable[tuple[str, Path]], wanted: Selection) -> Found:
+    """The texts of a folder.
+
+    Args:
+        folder: for messages.
+        files: path below the folder, and the file.
+        wanted: see `Selection`.
+
+    Raises:
+        UserError: nothing is found, or names that leave open what is meant.
+    """
+    found = Found()
+    texts = [*_lines(files, wanted, found), *found.texts]
+    found.texts = []
+    for text in sorted(texts, key=lambda text: text.name):
+        files_of = {
+            language: path
+            for language, path in text.files.items()
+            if not wanted.languages or language in wanted.languages
+        }
+        if len(files_of) < 2:
+            found.unused[text.name] = f"`--langs` leaves {', '.join(files_of) or 'none'}"
+        else:
+            found.texts.append(replace(text, files=files_of))
+    _drop_merged(found)
+    _select(found, wanted)
+    if not found.texts:
+        seen = enumerated([*found.unused]) or "no files"
+        raise UserError(
+            f"`FOLDER` must hold parallel text, such as corpus.de and corpus.en, de-en.tsv or an "
+            f"archive of OPUS; {folder} has {seen}"
+        )
+    _check_states(found.texts)
+    _check_repeated(found.texts)
+    return found
+
+
+def trained_pairs(found: Found, wanted: Selection) -> list[Pair]:
+    """The pairs with training text that are to be trained, in alphabetical order.
+
+    Raises:
+        UserError: `--pairs` names one that the text does not have, or there is none.
+    """
+    training = [text for text in found.texts if text.split in (None, "train")]
+    pairs = sorted({pair for text in training for pair in text.pairs()})
+    if not pairs:
+        raise UserError(
+            "`FOLDER` must hold text to train on; it has only "
+            f"{enumerated([text.name for text in found.texts])}"
+        )
+    names = ", ".join("-".join(pair) for pair in pairs)
+    for pattern in wanted.pairs:
+        if not any(replace(wanted, pairs=(pattern,)).trains(pair) for pair in pairs):
+            raise UserError(f"`--pairs` must name pairs of the text, {names}; it has {pattern}")
+    return [pair for pair in pairs if wanted.trains(pair)]
+
+
+# ------------------------------------------------------------------ files
+
+
+def _taken_apart(name: str) -> _FileName | None:
+    path = PurePosixPath(name.removesuffix(".gz"))
+    if form := _FORMS.get(path.suffix.lower()):
+        return _FileName(str(path.with_suffix("")), "", form)
+    if path.suffix == ".txt":
+        path = path.with_suffix("")
+    ending = path.suffix[1:]
+    if ending not in _SIDES and ending_language(ending) is None:
+        return None
+    return _FileName(str(path.with_suffix("")), ending, "lines")
+
+
+def _split_of(name: str) -> str | None:
+    """train, valid or test by a word of the name, else of the nearest folder that has one."""
+    for part in reversed(PurePosixPath(name).parts):
+        for word in re.findall(r"[a-z]+", part.lower()):
+            if word in _SPLIT_OF:
+                return _SPLIT_OF[word]
+    return None
+
+
+def _lines(files: Iterable[tuple[str, Path]], wanted: Selection, found: Found) -> Iterator[Text]:
+    """Texts of one file a language; tables go to `found`, and what is no text."""
+    stems: dict[str, dict[str, Path]] = {}
+    names: dict[str, dict[str, str]] = {}
+    for name, path in files:
+        parts = _taken_apart(name)
+        if parts is None:
+            found.unused[name] = NO_TEXT
+        elif parts.form != "lines":
+            found.texts.append(_table(parts, name, path, wanted))
+        else:
+            language = _language(parts, wanted, name)
+            earlier = names.setdefault(parts.stem, {}).setdefault(language, name)
+            if earlier != name:
+                raise UserError(f"`FOLDER` must hold a file once; it has {earlier} and {name}")
+            stems.setdefault(parts.stem, {})[language] = path
+    for stem, by_language in stems.items():
+        if len(by_language) > 1:
+            yield Text(stem, _split_of(stem), by_language)
+        else:
+            (name,) = names[stem].values()
+            found.unused[name] = "no file of another language beside it"
+
+
+def _language(parts: _FileName, wanted: Selection, name: str) -> str:
+    if parts.ending not in _SIDES:
+        return fit_code(parts.ending) or parts.ending
+    pair = wanted.one_pair()
+    if pair is None:
+        raise UserError(
+            f"`--pairs` must name the languages of {name}, as --pairs de-en, where src is de; it "
+            f"is {','.join(wanted.pairs) or 'not given'}"
+        )
+    return pair[_SIDES.index(parts.ending)]
+
+
+# ------------------------------------------------------------------ tables
+
+
+def _table(parts: _FileName, name: str, path: Path, wanted: Selection) -> Text:
+    in_name = _pair_of(parts.stem)
+    pair = in_name or wanted.one_pair()
+    split = _split_of(parts.stem)
+    if parts.form == "tmx":
+        languages = _of_memory(name, path, pair, wanted)
+        return Text(parts.stem, split, dict.fromkeys(languages, path), "tmx")
+    columns = [cell.strip() for cell in next(read_lines(path, "utf-8"), "").split("\t")]
+    # with a pair in its name, a table's first sentences are no header, though they look like codes
+    named = [column for column in columns if (column in in_name if in_name else _is_known(column))]
+    if len(named) > 1:
+        return Text(parts.stem, split, dict.fromkeys(named, path), "multiway-tsv")
+    if len(columns) != 2:
+        raise UserError(
+            f"`{name}` must have two columns, or a first line with the languages' codes; it has "
+            f"{len(columns)} columns and begins with {columns[0][:40]!r}"
+        )
+    if pair is None:
+        raise UserError(
+            f"`--pairs` must name the languages of {name}, in the order of its columns, as "
+            f"--pairs de-en; it is {','.join(wanted.pairs) or 'not given'}"
+        )
+    return Text(parts.stem, split, dict.fromkeys(pair, path), "tsv")
+
+
+def _pair_of(stem: str) -> Pair | None:
+    """The pair of known languages in a name, in its order."""
+    for first, second in _PAIR.findall(PurePosixPath(stem).name):
+        if _is_known(first) and _is_known(second) and first != second:
+            return first, second
+    return None
+
+
+def _is_known(code: str) -> bool:
+    return bool(re.fullmatch(r"[a-z]{2,3}(_[A-Za-z]+)?", code)) and canonical(code) in ISO_639
+
+
+def _of_memory(name: str, path: Path, pair: Pair | None, wanted: Selection) -> tuple[str, ...]:
+    """The languages of a translation memory: of its name, of `--langs`, or all two of it."""
+    if pair is not None:
+        return pair
+    languages = tuple(sorted({code.partition("-")[0] for code in languages_of(path)}))
+    chosen = tuple(code for code in languages if code in wanted.languages) or languages
+    if len(chosen) != 2:
+        raise UserError(
+            f"`--langs` must name the two languages to take of {name}; it has "
+            f"{', '.join(languages) or 'none'}"
+        )
+    return chosen
+
+
+# ------------------------------------------------------------------ which texts
+
+
+def _drop_merged(found: Found) -> None:
+    """Leave out mtdata's parts where it has merged them, or has a link to them."""
+    whole = [text for text in found.texts if PurePosixPath(text.name).parent.name not in _PARTS]
+    for part in [text for text in found.texts if text not in whole]:
+        folder = PurePosixPath(part.name).parent.parent
+        for text in whole:
+            beside = PurePosixPath(text.name).parent == folder
+            merged = (text.split, text.languages) == (part.split, part.languages)
+            if beside and (merged or _same_files(text, part)):
+                found.texts.remove(part)
+                found.unused[part.name] = f"a part of {text.name}"
+                break
+
+
+def _same_files(text: Text, part: Text) -> bool:
+    return {path.resolve() for path in text.files.values()} == {
+        path.resolve() for path in part.files.values()
+    }
+
+
+def _select(found: Found, wanted: Selection) -> None:
+    names = [text.name for text in found.texts]
+    for pattern in wanted.corpora:
+        if not any(fnmatchcase(name, pattern) for name in names):
+            raise UserError(
+                f"`--corpora` must name texts of the folder, {enumerated(names)}; it has {pattern}"
+            )
+    for text in [*found.texts]:
+        if wanted.corpora and not any(fnmatchcase(text.name, name) for name in wanted.corpora):
+            found.texts.remove(text)
+            found.unused[text.name] = "not in `--corpora`"
+
+
+def _check_states(texts: Iterable[Text]) -> None:
+    """Refuse text beside what a filter left of it, as in the folder of an OpusFilter run."""
+    training = [text for text in texts if text.split in (None, "train")]
+    by_languages: dict[tuple[str, ...], list[str]] = {}
+    for text in training:
+        by_languages.setdefault(text.languages, []).append(text.name)
+    for languages, names in by_languages.items():
+        filtered = [name for name in names if _STATE.search(PurePosixPath(name).name)]
+        if filtered and len(filtered) < len(names):
+            raise UserError(
+                f"`--corpora` must say which text of {','.join(languages)} to take, as --corpora "
+                f"{filtered[-1]}, since some may be filtered from others; there are "
+                f"{enumerated(names)}"
+            )
+
+
+def _check_repeated(texts: Iterable[Text]) -> None:
+    """Refuse two validation sets, or two test sets, of one pair."""
+    seen: dict[tuple[str, Pair], str] = {}
+    for text in texts:
+        if text.split not in ("valid", "test"):
+            continue
+        for pair in text.pairs():
+            earlier = seen.setdefault((text.split, pair), text.name)
+            if earlier != text.name:
+                raise UserError(
+                    f"`--corpora` must take one {text.split} set of {'-'.join(pair)}, named beside "
+                    f"the other texts; there are {earlier} and {text.name}"
+                )

@@ -1,0 +1,113 @@
+"""`tdo start`: from a folder of parallel text to trained models and a report."""
+
+import json
+import shlex
+from pathlib import Path
+
+import pytest
+from support.commands import told
+from support.own_folders import write_kind, write_parallel
+
+from tdo_plugin.cli import main
+
+FEW = ("--updates", "3", "--cpu", "--jobs", "2")
+KINDS = {  # kind -> options, the recommended system, directions that are scored
+    "multi30k": (("--pairs", "en-*"), "tdo-instrucl", 6),
+    "tsv": ((), "encoder-decoder", 2),
+    "opus": ((), "tdo-instrucl", 6),  # cs-en and de-en share their English sentences
+    "pair": ((), "encoder-decoder", 2),
+}
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    """The folder where commands are given."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def checked(folder, printed, recommended, directions):
+    """The report has both systems on all directions, and the last advice works."""
+    scores = json.loads((folder / "report" / "scores.json").read_text())
+    assert [system["name"] for system in scores["systems"]] == ["transformer", recommended]
+    assert all(len(system["directions"]) == directions for system in scores["systems"])
+    assert (folder / "report" / "index.html").is_file()
+    assert f"recommended: {recommended}, since" in printed
+    (line,) = (line for line in printed.splitlines() if line.startswith("  tdo translate "))
+    words = shlex.split(line)
+    source = words[words.index("-s") + 1]
+    Path(f"FILE.{source}").write_text("ein satz\n")
+    assert main([*words[1:], "--cpu", "--max-len-b", "3"]) == 0
+
+
+def test_a_dry_run_shows_everything_and_writes_nothing(here, capsys):
+    write_kind(here / "in", "opus", 1_200)
+    printed, _ = told(capsys, "start", "in", "--dry-run", "--cpu")
+    run = here / "runs" / "in"
+    for text in (
+        "Books.de-en", "not split", "1,200 lines", "not used, not the name of a text: LICENSE, ",
+        "a hash of the en sentence decides", "test, joined by the en sentences",
+        "train: nothing left out of cs-en, de-en",
+        "recommended: tdo-instrucl, since cs-de have no training text",
+        "vocabulary: 2,000 pieces", "consider NLLB-600M",
+        f"--languages cs=ces_Latn,de=deu_Latn,en=eng_Latn --out {run}/nllb",
+        "[systems.tdo-instrucl.flags]",
+        f"+ tdo train {run}/tdo-instrucl/system.conf {run}/data ",
+    ):  # fmt: skip
+        assert text in printed, text
+    assert {path.name for path in here.iterdir()} == {"in"}
+
+
+REFUSED = {
+    "unequal": ((), "as many lines in each language of a text; news has: news.de 300, news.fr 299"),
+    "one too few": (("--updates", "0"), "`--updates` must be at least 1; it is 0"),
+    "no time": (("--hours", "0"), "`--hours` must be above 0"),
+    "no detector": (("--filter-language", "none.bin"), "it is none.bin"),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_mistakes_are_one_line(case, here, capsys):
+    options, message = REFUSED[case]
+    write_parallel(here / "in", "news", "de", range(300))
+    write_parallel(here / "in", "news", "fr", range(299 if case == "unequal" else 300))
+    _, errors = told(capsys, "start", "in", *options, code=2)
+    assert errors.startswith("tdo start: error: ") and errors.count("\n") == 1
+    assert message in errors
+
+
+def test_text_in_another_language_is_left_out(here, capsys):
+    words = {
+        "de": "Der kleine Hund läuft heute schnell über die grüne Wiese hinter unserem Haus",
+        "en": "The little dog runs quickly across the green meadow behind our house today",
+    }
+    (here / "in").mkdir()
+    for code, text in words.items():
+        lines = [f"{text} {number}" for number in range(300)]
+        lines += [f"{words['en']} again {number}" for number in range(20)]
+        (here / "in" / f"a.{code}").write_text("".join(f"{line}\n" for line in lines))
+    options = ("--filter-language", "langdetect", "--dry-run", "--cpu")
+    printed, _ = told(capsys, "start", "in", *options)
+    assert "left out, with a side in another language: de-en 20" in printed
+
+
+@pytest.mark.long
+def test_one_command_to_a_report_and_again(here, capsys):
+    write_kind(here / "in", "opus", 1_200)
+    printed, _ = told(capsys, "start", "in", "--out", "mine", *FEW)
+    checked(here / "mine", printed, *KINDS["opus"][1:])
+    again, _ = told(capsys, "start", "in", "--out", "mine", *FEW)
+    assert "mine/data is whole already" in again and " 0 steps, 0 of them trainings" in again
+    file = here / "mine" / "experiment.toml"
+    file.write_text(file.read_text().replace("label-smoothing = 0.1", "label-smoothing = 0.2"))
+    edited, _ = told(capsys, "start", "in", "--out", "mine", *FEW)
+    assert "was edited and is used as it is" in edited and "2 of them trainings" in edited
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("kind", KINDS)
+def test_each_kind_of_folder(kind, here, capsys):
+    options, recommended, directions = KINDS[kind]
+    write_kind(here / "in", kind, 1_200)
+    printed, _ = told(capsys, "start", "in", "--out", "mine", *FEW, *options)
+    checked(here / "mine", printed, recommended, directions)

@@ -1,0 +1,112 @@
+"""What model, vocabulary, batch and updates a corpus and a machine get, and what is written."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tdo_plugin.experiments.document_reader import read_document
+from tdo_plugin.start.choices import SIZES, Asked, Corpus, choose, duration, rounded
+from tdo_plugin.start.experiment_file import experiment, recommended, write_experiment
+from tdo_plugin.start.machine_facts import MachineFacts
+from tdo_plugin.start.nllb_commands import nllb_commands, unknown
+
+CPU = MachineFacts(0, 16, 2, together=2)
+GPU = MachineFacts(1, 80, 16, "bf16")
+
+
+def corpus(sentences, languages="de en", alphabet=100):
+    codes = tuple(languages.split())
+    pairs = {(codes[0], code): sentences // (len(codes) - 1) for code in codes[1:]}
+    return Corpus(pairs, codes, 15.0, alphabet)
+
+
+@pytest.mark.parametrize(
+    ("sentences", "machine", "size"),
+    [
+        (5_000_000, CPU, "tiny"),
+        (10_000, GPU, "tiny"),
+        (100_000, GPU, "small"),
+        (2_000_000, GPU, "base"),
+        (20_000_000, GPU, "big"),
+        (20_000_000, replace(GPU, memory=24), "base"),
+    ],
+)
+def test_size_by_text_and_machine(sentences, machine, size):
+    assert choose(corpus(sentences), machine, Asked()).size == SIZES[size]
+
+
+def test_every_choice_has_a_reason_on_one_line():
+    choices = choose(corpus(87_000, "en de fr cs"), CPU, Asked())
+    assert [*choices.reasons] == ["model", "vocabulary", "batch", "updates", "regularisation"]
+    assert all(": " in why and "\n" not in why for why in choices.reasons.values())
+    assert choices.vocab_size == 8_000 and choices.zero_shot
+
+
+def test_options_decide():
+    choices = choose(corpus(1_000), GPU, Asked("base", 777, 40, 0, 5))
+    assert choices.size == SIZES["base"] and choices.vocab_size == 777 and choices.updates == 40
+    assert choices.warmup == 10 and choices.eval_sentences == 5
+    for name, option in (("model", "size"), ("vocabulary", "vocab-size"), ("updates", "updates")):
+        assert f"`--{option}` says so" in choices.reasons[name]
+
+
+def test_hours_are_a_budget():
+    one, two = (choose(corpus(5_000_000), CPU, Asked(hours=hours)).updates for hours in (1, 2))
+    assert 1.8 * one < two < 2.2 * one
+    assert choose(corpus(5_000_000), CPU, Asked()).updates == one
+    few = choose(corpus(1_000), GPU, Asked(hours=1_000))
+    assert few.updates < 10_000 and "30 passes" in few.reasons["updates"]
+
+
+def test_a_small_memory_gets_small_batches():
+    wide = corpus(10_000_000)
+    large, small = (choose(wide, replace(GPU, memory=m), Asked("base")) for m in (80, 8))
+    assert (large.max_tokens, large.update_freq) == (32_000, 1)
+    assert small.update_freq == 8 and small.max_tokens == 4_000
+
+
+def test_characters_bound_the_vocabulary_from_below():
+    assert choose(corpus(5_000, alphabet=6_000), CPU, Asked()).vocab_size == 9_000
+
+
+def test_a_corpus_knows_its_zero_shot_pairs():
+    assert corpus(10, "en de fr").zero_shot() == [("de", "fr")]
+    assert not corpus(10).zero_shot()
+
+
+@pytest.mark.parametrize("languages", ["de en", "en de fr"])
+def test_the_file_is_one_of_experiments(languages, tmp_path):
+    choices = choose(corpus(20_000, languages), CPU, Asked(eval_sentences=3))
+    text = experiment('text of "ours"', Path("/run/data"), choices)
+    path = tmp_path / "experiment.toml"
+    path.write_text(text)
+    document = read_document(path, lambda name: path)
+    assert [*document.systems] == ["transformer", recommended(choices.zero_shot)]
+    assert document.title == 'text of "ours"'
+    assert document.flags["max-update"] == choices.updates
+    system = document.systems[recommended(choices.zero_shot)].flags
+    assert system["eval-sentences"] == 3
+    assert ("loss-terms" in system) == choices.zero_shot
+
+
+def test_an_edited_file_stays(tmp_path):
+    path = tmp_path / "experiment.toml"
+    assert write_experiment(tmp_path, "a = 1\n") and write_experiment(tmp_path, "a = 2\n")
+    assert path.read_text() == "a = 2\n"
+    path.write_text("a = 3\n")
+    assert not write_experiment(tmp_path, "a = 4\n") and path.read_text() == "a = 3\n"
+    path.unlink()
+    assert write_experiment(tmp_path, "a = 4\n")
+
+
+def test_commands_of_nllb():
+    assert unknown(["deu", "en", "tlh"]) == ["tlh"]
+    convert, preprocess, translate = nllb_commands(["deu", "pt_BR"], Path("runs/a b"))
+    assert "--languages deu=deu_Latn,pt_BR=por_Latn --out 'runs/a b/nllb'" in convert
+    assert "--model-of 'runs/a b/nllb'" in preprocess and "nllb/model.pt" in translate
+
+
+def test_numbers_in_words():
+    assert rounded(3_123) == 3_100 and rounded(99) == 99
+    assert [duration(s) for s in (5, 90, 7_200)] == ["1 minute", "2 minutes", "2 hours"]

@@ -1,0 +1,197 @@
+"""Which texts a folder has, by the names of its files."""
+
+import zipfile
+
+import pytest
+from support.own_folders import write
+
+from tdo_plugin.errors import UserError
+from tdo_plugin.start.folder_files import as_lines, files_of
+from tdo_plugin.start.recognition import Selection, recognise, trained_pairs
+
+TMX = (
+    '<tmx version="1.4"><body><tu><tuv xml:lang="{0}"><seg>a</seg></tuv>'
+    '<tuv xml:lang="{1}"><seg>b</seg></tuv></tu></body></tmx>'
+)
+
+
+ALL = Selection()
+
+
+def look(tmp_path, wanted=ALL):
+    files = files_of(tmp_path / "in", tmp_path / "unpacked", tmp_path / "in" / "run")
+    return recognise(tmp_path / "in", files, wanted)
+
+
+def listed(found):
+    return {text.name: (text.split, " ".join(text.languages)) for text in found.texts}
+
+
+CASES = {
+    "fairseq's": (
+        {"train_de__en_de": "a\n", "train_de__en_en": "a\n", "test_de_gz": "a\n", "test_en": "a\n"},
+        {"train.de-en": ("train", "de en"), "test": ("test", "de en")},
+    ),
+    "opus, unpacked": (
+        {
+            "Books_de__en_de": "a\n", "Books_de__en_en": "a\n", "Books_de__en_ids": "1\n",
+            "Books_de__en_xml": "<a/>", "README": "b", "LICENSE": "c",
+        },
+        {"Books.de-en": (None, "de en")},
+    ),
+    "opus-100": (
+        {"opus_af__en__dev_af": "a\n", "opus_af__en__dev_en": "a\n"},
+        {"opus.af-en-dev": ("valid", "af en")},
+    ),
+    "mtdata, merged": (
+        {
+            "train_deu": "a\n", "train_eng": "a\n", "train_meta_gz": "x\n", "dev_deu": "a\n",
+            "dev_eng": "a\n", "train__parts___Stat__news__1__deu__eng_deu": "a\n",
+            "train__parts___Stat__news__1__deu__eng_eng": "a\n",
+            "tests___Stat__test__deu__eng_deu": "a\n", "tests___Stat__test__deu__eng_eng": "a\n",
+        },
+        {
+            "train": ("train", "deu eng"), "dev": ("valid", "deu eng"),
+            "tests/Stat-test-deu-eng": ("test", "deu eng"),
+        },
+    ),
+    "mtdata, in parts": (
+        {"train__parts___A__deu__eng_deu": "a\n", "train__parts___A__deu__eng_eng": "a\n"},
+        {"train-parts/A-deu-eng": ("train", "deu eng")},
+    ),
+    "opusfilter": (
+        {"all_filtered_de_gz": "a\n", "all_filtered_en_gz": "a\n", "config_yaml": "steps: []"},
+        {"all.filtered": (None, "de en")},
+    ),
+    "codes with a country": (
+        {"corpus_pt__BR": "a\n", "corpus_en": "a\n"},
+        {"corpus": (None, "en pt_BR")},
+    ),
+    "endings of text": (
+        {"dev___x_de_txt": "a\n", "dev___x_en_txt": "a\n"},
+        {"dev/x": ("valid", "de en")},
+    ),
+    "a table without a header": ({"de__en_tsv": "Hallo\tHello\n"}, {"de-en": (None, "de en")}),
+    "a table that begins with a word like a code": (
+        {"de__en_tsv": "so\tno\n"},
+        {"de-en": (None, "de en")},
+    ),
+    "a table with a header": (
+        {"train_tsv": "id\tde\ten\tfr\n1\ta\tb\tc\n"},
+        {"train": ("train", "de en fr id")},
+    ),
+    "a translation memory": (
+        {"memory_tmx": TMX.format("EN-US", "de")},
+        {"memory": (None, "de en")},
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_kinds_of_folders(case, tmp_path):
+    files, expected = CASES[case]
+    write(tmp_path / "in", **files)
+    found = look(tmp_path)
+    assert listed(found) == expected
+    used = {path.name for text in found.texts for path in text.files.values()}
+    for path in (tmp_path / "in").rglob("*"):  # nothing is dropped without a word
+        name = path.relative_to(tmp_path / "in").as_posix()
+        assert path.is_dir() or path.name in used or any(name.startswith(u) for u in found.unused)
+
+
+def test_what_mtdata_links(tmp_path):
+    parts = {f"tests___A__deu__eng_{code}": "a\n" for code in ("deu", "eng")}
+    write(tmp_path / "in", **parts, train_deu="a\n", train_eng="a\n")
+    for code in ("deu", "eng"):
+        (tmp_path / "in" / f"dev.{code}").symlink_to(f"tests/A-deu-eng.{code}")
+    found = look(tmp_path)
+    assert listed(found) == {"dev": ("valid", "deu eng"), "train": ("train", "deu eng")}
+    assert found.unused == {"tests/A-deu-eng": "a part of dev"}
+
+
+def test_an_archive_of_opus(tmp_path):
+    (tmp_path / "in").mkdir()
+    with zipfile.ZipFile(tmp_path / "in" / "de-en.txt.zip", "w") as archive:
+        for name in ("Books.de-en.de", "Books.de-en.en", "README", "../Books.de-en.fr"):
+            archive.writestr(name, "a\n")
+    found = look(tmp_path)
+    assert listed(found) == {"de-en.txt.zip/Books.de-en": (None, "de en")}
+    assert {"de-en.txt.zip/README", "de-en.txt.zip/../Books.de-en.fr"} == set(found.unused)
+    assert not (tmp_path / "unpacked" / "Books.de-en.fr").exists()
+
+
+def test_tables_become_lines(tmp_path):
+    write(tmp_path / "in", train_tsv="de\ten\tfr\na\tb\tc\n", valid__de__en_tsv="a\tb\n\tc\n")
+    texts = [as_lines(text, tmp_path / "columns") for text in look(tmp_path).texts]
+    content = {
+        (text.name, language): path.read_text()
+        for text in texts for language, path in text.files.items()
+    }  # fmt: skip
+    assert content == {
+        ("train", "de"): "a\n", ("train", "en"): "b\n", ("train", "fr"): "c\n",
+        ("valid-de-en", "de"): "a\n\n", ("valid-de-en", "en"): "b\nc\n",
+    }  # fmt: skip
+
+
+def test_sides_without_a_language(tmp_path):
+    write(tmp_path / "in", train_src="a\n", train_tgt="b\n")
+    with pytest.raises(UserError, match="`--pairs` must name the languages of train"):
+        look(tmp_path)
+    (text,) = look(tmp_path, Selection(pairs=("de-en",))).texts
+    assert {language: path.name for language, path in text.files.items()} == {
+        "de": "train.src", "en": "train.tgt",
+    }  # fmt: skip
+
+
+def test_some_of_it(tmp_path):
+    four = {f"train_{code}": "a\n" for code in ("cs", "de", "en", "fr")}
+    write(tmp_path / "in", **four, old_de="a\n", old_en="a\n", alone_sv="a\n")
+    wanted = Selection(("cs", "de", "en"), ("en-*",), ("tr*",))
+    found = look(tmp_path, wanted)
+    assert listed(found) == {"train": ("train", "cs de en")}
+    assert trained_pairs(found, wanted) == [("cs", "en"), ("de", "en")]
+    assert found.unused["old"] == "not in `--corpora`"
+    assert found.unused["alone.sv"] == "no file of another language beside it"
+
+
+REFUSED = {
+    "no text": ({"notes_md": "a"}, Selection(), "must hold parallel text"),
+    "test alone": ({"test_de": "a\n", "test_en": "a\n"}, Selection(), "text to train on"),
+    "two test sets": (
+        {f"{name}_{code}": "a\n" for name in ("train", "test1", "test2") for code in ("de", "en")},
+        Selection(), "`--corpora` must take one test set of de-en",
+    ),
+    "before and after a filter": (
+        {f"{name}_{code}": "a\n" for name in ("all", "all_clean") for code in ("de", "en")},
+        Selection(), "`--corpora` must say which text of de,en to take, as --corpora all.clean",
+    ),
+    "plain and gzip": (
+        {"a_de": "a\n", "a_de_gz": "a\n", "a_en": "a\n"}, Selection(), "must hold a file once",
+    ),
+    "a pair that is not there": (
+        {"a_de": "a\n", "a_en": "a\n"}, Selection(pairs=("de-fr",)), "`--pairs` must name pairs",
+    ),
+    "a text that is not there": (
+        {"a_de": "a\n", "a_en": "a\n"}, Selection(corpora=("b",)), "`--corpora` must name texts",
+    ),
+    "a table of unknown columns": (
+        {"x_tsv": "Hallo\tHello\t0.3\n"}, Selection(), "must have two columns, or a first line",
+    ),
+    "a table of an unknown pair": (
+        {"x_tsv": "Hallo\tHello\n"}, Selection(), "`--pairs` must name the languages of x.tsv",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_refused(case, tmp_path):
+    files, wanted, message = REFUSED[case]
+    write(tmp_path / "in", **files)
+    with pytest.raises(UserError) as refusal:
+        trained_pairs(look(tmp_path, wanted), wanted)
+    assert message in str(refusal.value) and "\n" not in str(refusal.value)
+
+
+def test_no_folder(tmp_path):
+    with pytest.raises(UserError, match="`FOLDER` must be a folder"):
+        look(tmp_path)
