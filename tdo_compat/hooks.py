@@ -12,9 +12,9 @@ if TYPE_CHECKING:
 note_of_command: Callable[[str], Any] = str
 # sets the text settings of a checkpoint, given options, parser and words of a command
 complete_options: Callable[[Any, Any, Any], None] | None = None
-# accompanies each process of a training, given its settings
+# a context manager around each process of a training, given its settings
 record_training: Callable[[Any], AbstractContextManager[None]] | None = None
-# what a recorded training's progress bar becomes
+# replaces the progress bars of a recorded training
 watch_progress: Callable[[Any], Any] | None = None
-# notes why a recorded training has failed, if another of its workers failed first
+# records why a training failed, if another of its workers failed first
 failed_elsewhere: Callable[[str], None] | None = None

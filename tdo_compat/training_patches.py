@@ -133,7 +133,7 @@ def _end_like_workers(module: Any) -> None:
 
 @patch(
     "records-trainings",
-    "a training leaves no log, settings or versions beside its checkpoints",
+    "a training stores no log, settings or versions with its checkpoints",
     "fairseq 0.12.2",
     lambda: True,
     "fairseq.distributed.utils",
@@ -146,7 +146,7 @@ def _record_trainings(module: Any) -> None:
 
 @patch(
     "watched-progress",
-    "what a training logs reaches the trackers that fairseq knows, and no others",
+    "a training can log only to the trackers that fairseq supports",
     "fairseq 0.12.2",
     lambda: True,
     "fairseq.logging.progress_bar",
@@ -159,7 +159,7 @@ def _watch_progress(module: Any) -> None:
 
 @patch(
     "one-wandb-run",
-    "each epoch and each validation begins another run of wandb",
+    "each epoch and each validation starts another wandb run",
     "wandb 0.31",
     lambda: __import__("importlib.util").util.find_spec("wandb") is not None,
     "fairseq.logging.progress_bar",
@@ -167,7 +167,7 @@ def _watch_progress(module: Any) -> None:
 def _one_wandb_run(module: Any) -> None:
     from tdo_compat.recording import one_run
 
-    if module.wandb is not None:  # it may be there and fail to import
+    if module.wandb is not None:  # it may be installed but fail to import
         module.wandb = overlay(module.wandb, init=one_run(module.wandb))
 
 
