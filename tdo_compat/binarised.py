@@ -1,15 +1,14 @@
-"""Binarised sets, looked over before they are used: what lies on a disk may be damaged.
+"""Checks binarised sets before they are used, since files may be damaged.
 
-``patches`` has fairseq's own loading ask it too.
+``file_patches`` makes fairseq's own loading call these checks, too.
 
 A side of a set, ``train.en-de.en``, is two files of fairseq's ``--dataset-impl mmap``:
 
     .idx    magic, version, type of the tokens, sentences; then the length of each sentence in
-            tokens (int32) and its place in .bin in bytes (int64)
-    .bin    the tokens of all sentences, one behind the other, each with the symbol that ends it
+            tokens (int32) and its offset in .bin in bytes (int64)
+    .bin    the concatenated tokens of all sentences, each with its end symbol
 
-What is wrong is said in one line that names set, file and, where there is one, the sentence,
-counted from 1.
+Errors are one line that names the set, the file and, if there is one, the sentence, counted from 1.
 """
 
 from __future__ import annotations
@@ -28,16 +27,16 @@ from tdo_compat.digests import BLOCK, CHEAP, DamagedData, check_digests, damaged
 
 HEADER = struct.Struct("<9sQBQ")  # magic, version, type of the tokens, sentences
 MAGIC = b"MMIDIDX\x00\x00", 1
-OTHER_MAGIC = (b"TNTIDX\x00\x00", b"HUFFIDX\x00")  # of the kinds that fairseq reads itself
+OTHER_MAGIC = (b"TNTIDX\x00\x00", b"HUFFIDX\x00")  # of other formats that fairseq reads
 TYPES = {1: "u1", 2: "i1", 3: "<i2", 4: "<i4", 5: "<i8", 8: "<u2", 9: "<u4", 10: "<u8"}
-SPECIALS = 4  # <s>, <pad>, </s> and <unk> stand before the words of a dictionary
+SPECIALS = 4  # <s>, <pad>, </s> and <unk> precede the words of a dictionary
 END = 2
 _SIDE = re.compile(r"(.+\.)([^.-]+)-([^.-]+)\.([^.-]+)")
 
 
 @dataclass(frozen=True)
 class Words:
-    """What the tokens of a side may be.
+    """The valid tokens of a side.
 
     Attributes:
         count: of the dictionary's entries; tokens are below.
@@ -50,12 +49,12 @@ class Words:
 
 @dataclass(frozen=True)
 class Side:
-    """One side of a set, mapped; its index is sound.
+    """One side of a set, memory-mapped, with a valid index.
 
     Attributes:
         prefix: path of the two files, without `.idx` and `.bin`.
         sizes: (sentences,) int32, tokens of each with its end.
-        places: (sentences,) int64, where each begins in `.bin`, in bytes.
+        places: (sentences,) int64, offset of each in `.bin`, in bytes.
         tokens: (tokens,) of the file's type.
     """
 
@@ -66,14 +65,14 @@ class Side:
 
     @property
     def is_small(self) -> bool:
-        """Whether its tokens are read as a whole when it is opened."""
+        """Whether all of its tokens are checked when it is opened."""
         return bool(self.tokens.nbytes <= CHEAP)
 
     def check_tokens(self, words: Words) -> None:
-        """Look at every token.
+        """Check every token.
 
         Raises:
-            DamagedData: one is not in the dictionary, or a sentence lacks its end.
+            DamagedData: a token is not in the dictionary, or a sentence lacks its end.
         """
         width = BLOCK // self.tokens.itemsize
         for begin in range(0, len(self.tokens), width):
@@ -92,16 +91,16 @@ class Side:
 
 
 def check_sentence(prefix: str, number: int, tokens: NDArray[Any], words: Words) -> None:
-    """Look at one sentence of a side that is too large to be read before it is used.
+    """Check one sentence of a side that is too large to be checked as a whole.
 
     Args:
         prefix: see `Side`.
         number: of the sentence, from 0.
         tokens: (tokens,), at least one.
-        words: what they may be.
+        words: the valid tokens.
 
     Raises:
-        DamagedData: as `Side.check_tokens`.
+        DamagedData: as in `Side.check_tokens`.
     """
     if tokens[-1] != words.end:
         raise _endless(prefix, number)
@@ -111,81 +110,81 @@ def check_sentence(prefix: str, number: int, tokens: NDArray[Any], words: Words)
 
 
 def check_side(prefix: str, dictionary: Any = None, whole: bool = False) -> Side:
-    """Open a side and look over all of it that is cheap to see.
+    """Open a side and check everything that is quick to check.
 
-    That is the index, the length of the set's other side, and of files up to `CHEAP` every token
-    and the digest.
+    This includes the index, the number of sentences in the set's other side, and for files up to
+    `CHEAP` bytes every token and the digest.
 
     Args:
         prefix: see `Side`.
-        dictionary: fairseq's, for tokens; without one they are not looked at.
-        whole: look at the tokens of larger files, too.
+        dictionary: fairseq's, for tokens; None: tokens are not checked.
+        whole: check the tokens of larger files, too.
 
     Raises:
-        DamagedData: something is wrong.
+        DamagedData: a check failed.
         OSError: a file cannot be read.
     """
     side = open_side(prefix)
     check_other_side(prefix, len(side.sizes))
     if dictionary is not None and (whole or side.is_small):
         words = words_of(prefix, dictionary)
-        assert words is not None  # there is a dictionary
+        assert words is not None  # since there is a dictionary
         side.check_tokens(words)
     check_digests(prefix)
     return side
 
 
 def open_side(prefix: str) -> Side:
-    """Map both files, of which the index is looked over.
+    """Map both files and check the index.
 
     Raises:
-        DamagedData: it is none of fairseq's, or does not fit itself or the tokens.
+        DamagedData: the index is not fairseq's, or is inconsistent with itself or the tokens.
         OSError: a file cannot be read.
     """
     kind, count = _read_header(prefix)
     size, expected = os.path.getsize(f"{prefix}.idx"), HEADER.size + 12 * count
     if size != expected:
         raise damaged(
-            prefix, "idx", f"it has {size} bytes, {expected} with {count} sentences as it says"
+            prefix, "idx", f"it has {size} bytes, but {expected} for its {count} sentences"
         )
     index = np.memmap(f"{prefix}.idx", mode="r")
     sizes = np.frombuffer(index, "<i4", count, HEADER.size)
     places = np.frombuffer(index, "<i8", count, HEADER.size + sizes.nbytes)
     total = os.path.getsize(f"{prefix}.bin")
     _check_index(prefix, sizes, places, kind.itemsize, total)
-    # a file without a byte cannot be mapped
+    # an empty file cannot be mapped
     tokens = np.memmap(f"{prefix}.bin", mode="r") if total else np.empty(0, np.uint8)
     return Side(prefix, sizes, places, np.frombuffer(tokens, kind))
 
 
 def _read_header(prefix: str) -> tuple[np.dtype[Any], int]:
-    """Type of the tokens, and how many sentences there are."""
+    """Type of the tokens, and number of sentences."""
     with open(f"{prefix}.idx", "rb") as stream:
         head = stream.read(HEADER.size)
     if not head:
         raise damaged(prefix, "idx", "it is empty")
     magic, version, code, count = HEADER.unpack(head.ljust(HEADER.size, b"\0"))
     if (magic, version) != MAGIC or code not in TYPES:
-        raise damaged(prefix, "idx", "it is no index of fairseq's (--dataset-impl mmap)")
+        raise damaged(prefix, "idx", "it is not an index of fairseq (--dataset-impl mmap)")
     if len(head) < HEADER.size:
-        raise damaged(prefix, "idx", f"it has {len(head)} bytes, its head alone {HEADER.size}")
+        raise damaged(prefix, "idx", f"it has {len(head)} bytes, its header alone {HEADER.size}")
     return np.dtype(TYPES[code]), count
 
 
 def _check_index(
     prefix: str, sizes: NDArray[Any], places: NDArray[Any], width: int, total: int
 ) -> None:
-    """Every sentence has a token and begins where the one before it ends; the last ends the file.
+    """Check that sentences are not empty and follow each other, and that the last ends the file.
 
     Args:
         prefix: see `Side`.
-        sizes: see there.
-        places: see there.
+        sizes: see `Side`.
+        places: see `Side`.
         width: bytes of a token.
-        total: bytes of all of them.
+        total: bytes of all tokens.
     """
     end = 0
-    for begin in range(0, len(sizes), BLOCK):  # arrays of all sentences would take memory
+    for begin in range(0, len(sizes), BLOCK):  # in blocks, to save memory
         lengths, begins = (part[begin : begin + BLOCK] for part in (sizes, places))
         if (empty := np.flatnonzero(lengths < 1)).size:
             number = int(empty[0])
@@ -194,18 +193,18 @@ def _check_index(
         turns = np.concatenate(([end], ends[:-1]))
         if (gaps := np.flatnonzero(begins != turns)).size:
             number = int(gaps[0])
-            what = f"it begins at byte {begins[number]}, the one before it ends at {turns[number]}"
+            what = f"it begins at byte {begins[number]}, the previous one ends at {turns[number]}"
             raise damaged(prefix, "idx", what, begin + number)
         end = int(ends[-1])
     if total != end:
-        raise damaged(prefix, "bin", f"it has {total} bytes, {end} by its index")
+        raise damaged(prefix, "bin", f"it has {total} bytes, but {end} by its index")
 
 
 def check_other_side(prefix: str, count: int) -> None:
-    """Compare the sentences of both sides of a pair; where one is missing, others say so.
+    """Compare the numbers of sentences of a pair's sides; a missing side is reported elsewhere.
 
     Raises:
-        DamagedData: they are not as many.
+        DamagedData: the numbers differ.
     """
     match = _SIDE.fullmatch(os.path.basename(prefix))
     if match is None:
@@ -223,16 +222,16 @@ def check_other_side(prefix: str, count: int) -> None:
 
 
 def words_of(prefix: str, dictionary: Any = None) -> Words | None:
-    """What the tokens of a side may be, by the dictionary that it was binarised with.
+    """The valid tokens of a side, from the dictionary that it was binarised with.
 
-    That lies beside it. The one in use has tags behind its words, which no text has.
+    This is the dictionary in its folder. The dictionary in use also has tags, which text lacks.
 
     Args:
         prefix: see `Side`.
         dictionary: fairseq's, the one in use.
 
     Returns:
-        None where there is neither.
+        None if there is neither.
     """
     path = dictionary_of(prefix)
     counts = [] if dictionary is None else [len(dictionary)]
@@ -253,10 +252,10 @@ def _lines(path: str, *_: int) -> int:
 
 
 def check_before_loading(module: Any) -> None:
-    """Have fairseq's ``make_dataset`` look at what it is to open.
+    """Make fairseq's ``make_dataset`` check the files that it opens.
 
     Args:
-        module: fairseq.data.indexed_dataset, which is changed.
+        module: fairseq.data.indexed_dataset, changed in place.
     """
     original = module.make_dataset
 
@@ -264,7 +263,7 @@ def check_before_loading(module: Any) -> None:
     def make_dataset(
         path: str, impl: str | None, fix_lua_indexing: bool = False, dictionary: Any = None
     ) -> Any:
-        if module.MMapIndexedDataset.exists(path):  # two files, whatever kind they are of
+        if module.MMapIndexedDataset.exists(path):  # two files, of any format
             if impl == "mmap":
                 side = check_side(path, dictionary, whole=True)
                 if not len(side.sizes):  # fairseq cannot map it
@@ -291,4 +290,4 @@ def _unknown(prefix: str, number: int, token: int, words: Words) -> DamagedData:
 
 
 def _endless(prefix: str, number: int) -> DamagedData:
-    return damaged(prefix, "bin", "the symbol that ends it is missing", number)
+    return damaged(prefix, "bin", "its end symbol is missing", number)

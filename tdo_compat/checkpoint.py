@@ -1,6 +1,6 @@
-"""Reading checkpoints in torch's safe mode, and writing them so that only whole ones appear.
+"""Loads checkpoints in torch's safe mode, and writes them atomically.
 
-``file_patches`` gives these functions to fairseq.
+``file_patches`` installs these functions in fairseq.
 """
 
 import argparse
@@ -23,8 +23,8 @@ from omegaconf.errors import OmegaConfBaseException
 from tdo_compat import hooks
 
 TRUST = "TDO_TRUST_CHECKPOINT"
-GROUP = (dict, argparse.Namespace, omegaconf.DictConfig)  # of a checkpoint's settings
-NAMES = {"task": ("_name", "task"), "model": ("_name", "arch")}  # what its parts are built by
+GROUP = (dict, argparse.Namespace, omegaconf.DictConfig)  # types of a checkpoint's settings
+NAMES = {"task": ("_name", "task"), "model": ("_name", "arch")}  # settings that name its parts
 
 
 class CheckpointError(RuntimeError):
@@ -34,7 +34,7 @@ class CheckpointError(RuntimeError):
 
 
 def _allowed_globals() -> list[Any]:
-    """(object, dotted name) of all that a checkpoint of fairseq may hold besides tensors."""
+    """(object, dotted name) of everything in fairseq's checkpoints except tensors."""
     core = getattr(numpy, "_core", None) or numpy.core
     classes: list[Any] = [argparse.Namespace, collections.defaultdict]
     classes += [dict, list, tuple, set, int, float, bool, str, bytes, numpy.dtype, numpy.ndarray]
@@ -45,7 +45,7 @@ def _allowed_globals() -> list[Any]:
     pairs = [(kind, f"{kind.__module__}.{kind.__qualname__}") for kind in classes]
     pairs.append((Any, "typing.Any"))
     broadcast = sys.modules.get("fairseq.distributed.utils")
-    if broadcast is not None:  # stands for a tensor while rank 0 sends a checkpoint to the others
+    if broadcast is not None:  # stands for a tensor while rank 0 sends a checkpoint to others
         name = "_TensorPlaceholder"
         pairs.append((getattr(broadcast, name), f"{broadcast.__name__}.{name}"))
     for home in ("numpy.core.multiarray", "numpy._core.multiarray"):
@@ -55,13 +55,14 @@ def _allowed_globals() -> list[Any]:
 
 
 def safe_load(source: str | IO[bytes], map_location: Any = None, **options: Any) -> Any:
-    """``torch.load`` of a fairseq checkpoint in torch's safe mode, on every torch.
+    """``torch.load`` of a fairseq checkpoint in torch's safe mode, with any torch version.
 
     Args:
         source: path or binary file of the checkpoint.
+
     Raises:
-        CheckpointError: one line that names the file, if the file is not whole, or if it holds
-            classes outside the allow-list and ``TDO_TRUST_CHECKPOINT=1`` is not set.
+        CheckpointError: one line that names the file, if it is incomplete, or contains classes
+            outside the allow-list and ``TDO_TRUST_CHECKPOINT=1`` is not set.
     """
     trusted = os.environ.get(TRUST) == "1"
     options["weights_only"] = not trusted
@@ -75,21 +76,22 @@ def safe_load(source: str | IO[bytes], map_location: Any = None, **options: Any)
         refused = re.search(r"GLOBAL ([\w.]+)|got <class '([\w.]+)'", str(error))
         if isinstance(error, pickle.UnpicklingError) and refused and not trusted:
             raise CheckpointError(
-                f"{path} holds {refused[1] or refused[2]}, which torch's safe mode does not load; "
-                f"if you trust where the file comes from, set {TRUST}=1"
+                f"{path} contains {refused[1] or refused[2]}, which torch's safe mode does not "
+                f"load; if you trust the source of the file, set {TRUST}=1"
             ) from error
         raise CheckpointError(
-            f"{path} is not a whole checkpoint: it is truncated or damaged"
+            f"{path} is not a complete checkpoint: it is truncated or damaged"
         ) from error
 
 
 def well_formed(upgrade: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """fairseq's function that brings checkpoints of older forms up to date, for any file's content.
+    """Wrap fairseq's function that upgrades old checkpoints, to handle any content.
 
     Args:
-        upgrade: gets a checkpoint as it was read, and gives it in today's form.
+        upgrade: takes a checkpoint as read, returns it in the current form.
+
     Returns:
-        the same for callers, which raises CheckpointError for what has no form of fairseq's.
+        the same function, which raises CheckpointError if the content is not a checkpoint.
     """
 
     @functools.wraps(upgrade)
@@ -104,7 +106,7 @@ def well_formed(upgrade: Callable[[Any], Any]) -> Callable[[Any], Any]:
             OmegaConfBaseException,
         ) as error:
             raise CheckpointError(
-                f"a checkpoint must have the form that fairseq writes; this one does not "
+                f"a checkpoint must have fairseq's format; this one does not "
                 f"({type(error).__name__}: {error})"
             ) from error
 
@@ -112,18 +114,18 @@ def well_formed(upgrade: Callable[[Any], Any]) -> Callable[[Any], Any]:
 
 
 def with_form(state: Any, file: object) -> dict[str, Any]:
-    """A checkpoint as it was read, if its parts are what fairseq takes them for.
+    """A checkpoint as read, after checking that its parts have the types that fairseq expects.
 
     Args:
-        state: what was read.
-        file: where from, for messages.
+        state: as read.
+        file: its source, for messages.
 
     Raises:
-        CheckpointError: one line on the first part that is not.
+        CheckpointError: one line on the first part with another type.
     """
     if not isinstance(state, dict) or not isinstance(state.get("model"), dict):
         raise CheckpointError(
-            f"a checkpoint of fairseq must have a `model`, by names; {file} has none"
+            f"a checkpoint of fairseq must have a `model`, by names; {file} does not"
         )
     settings: Any = state.get("cfg")
     if settings is None and state.get("args") is None:
@@ -152,7 +154,7 @@ def _check_kind(file: object, name: str, value: Any, kinds: tuple[type, ...]) ->
 
 
 def write_whole(filename: str, write: Callable[[IO[bytes]], object]) -> None:
-    """Call ``write(file)`` on a temporary file, then put that in place of ``filename`` in one step.
+    """Call ``write(file)`` on a temporary file, then atomically rename it to ``filename``.
 
     Raises:
         CheckpointError: one line that names ``filename`` and the reason; nothing is left behind.
@@ -168,7 +170,7 @@ def write_whole(filename: str, write: Callable[[IO[bytes]], object]) -> None:
         cause = error if isinstance(error, OSError) else error.__context__ or error
         reason = getattr(cause, "strerror", None) or str(error).partition("\n")[0]
         raise CheckpointError(
-            f"could not write {filename}: {reason}; an older file of that name is untouched"
+            f"could not write {filename}: {reason}; an existing file of that name is unchanged"
         ) from error
     finally:
         if os.path.exists(temporary):
@@ -176,7 +178,7 @@ def write_whole(filename: str, write: Callable[[IO[bytes]], object]) -> None:
 
 
 def signed(state: Any) -> Any:
-    """A checkpoint of a model with a note of the command that made it (see :mod:`.hooks`)."""
+    """A model's checkpoint with a record of the command that made it (see :mod:`.hooks`)."""
     if not isinstance(state, dict) or "model" not in state or "made_by" in state:
         return state
     return {**state, "made_by": hooks.note_of_command(command_line())}
@@ -191,12 +193,12 @@ def command_line() -> str:
 
 
 def save_whole(obj: object, filename: str) -> None:
-    """``torch.save`` that leaves ``filename`` as it was, or complete."""
+    """``torch.save`` that leaves ``filename`` unchanged, or complete."""
     write_whole(filename, lambda file: torch.save(obj, file))
 
 
 def copy_whole(source: str, filename: str) -> str:
-    """Copy a file so that ``filename`` is as it was, or complete; returns ``filename``."""
+    """Copy a file such that ``filename`` is unchanged, or complete; returns ``filename``."""
     with open(source, "rb") as opened:
         write_whole(filename, lambda file: shutil.copyfileobj(opened, file, 2**20))
     return filename

@@ -1,4 +1,4 @@
-"""Patches of the command line: what fairseq's options mean, and what is said of wrong ones."""
+"""Patches of the command line: the meaning of fairseq's options, and messages on wrong ones."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import sys
 from tdo_compat import hooks
 from tdo_compat.registry import overlay, patch, version
 
-TYPE_CHECKING = False  # that of typing, which is not imported at each start of Python
+TYPE_CHECKING = False  # typing's constant, without importing typing at each start of Python
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
     from collections.abc import Callable, Sequence
@@ -15,20 +15,20 @@ if TYPE_CHECKING:
 
 
 class UserDirError(FileNotFoundError):
-    """``--user-dir`` leads nowhere, or to a second package of a name."""
+    """``--user-dir`` does not exist, or is a second package with the same name."""
 
     one_line = True
 
 
 @patch(
     "user-dir-by-name",
-    "--user-dir tdo_plugin, from another folder, does not find an editable install",
+    "--user-dir tdo_plugin does not find an editable install from another folder",
     "fairseq 0.12.2",
     lambda: True,
     "fairseq.utils",
 )
 def _user_dir_by_name(module: Any) -> None:
-    """Where fairseq finds no folder, take the installed package of that name."""
+    """Where fairseq finds no folder, use the installed package of that name."""
     original = module.import_user_module
 
     def import_user_module(args: Any) -> Any:
@@ -40,7 +40,7 @@ def _user_dir_by_name(module: Any) -> None:
             return original(args)
         except FileNotFoundError:
             folder = str(args.user_dir)
-            if os.path.exists(folder):  # found; the plugin itself misses a file
+            if os.path.exists(folder):  # found, but the plugin itself lacks a file
                 raise
         except ImportError as error:
             if "not globally unique" not in str(error):
@@ -50,7 +50,7 @@ def _user_dir_by_name(module: Any) -> None:
                 iter(getattr(sys.modules.get(name), "__path__", [])), "another one"
             )
             raise UserDirError(
-                f"`--user-dir` must be the {name} that is imported already, {imported_from}; it is "
+                f"`--user-dir` must be the {name} that is already imported, {imported_from}; it is "
                 f"{args.user_dir}"
             ) from None
         spec = importlib.util.find_spec(folder) if folder.isidentifier() else None
@@ -71,11 +71,11 @@ class ParsedCommand:
     """A command line right after fairseq parsed it.
 
     Attributes:
-        parser: what parsed it.
+        parser: of the command line.
         options: the values, a namespace that may be changed.
-        words: as they were given to fairseq; None for those of the process.
-        only_said: whether options that were not said have no value: fairseq reads them so, to see
-            what may override a checkpoint's, and has read them with their usual values before.
+        words: as passed to fairseq; None for those of the process.
+        only_said: whether options that were not given have no value: fairseq also parses in this
+            way, after a first parse with defaults, to see what may override a checkpoint's options.
     """
 
     def __init__(
@@ -89,12 +89,12 @@ class ParsedCommand:
 
     @property
     def said(self) -> list[str]:
-        """The words, also those of the process."""
+        """The words, or those of the process."""
         return sys.argv[1:] if self.words is None else [str(word) for word in self.words]
 
 
 def _after_parsing(module: Any, look: Callable[[ParsedCommand], None]) -> None:
-    """Let ``look(command)`` see each command line that ``fairseq.options`` parses."""
+    """Call ``look(command)`` for each command line that ``fairseq.options`` parses."""
     original = module.parse_args_and_arch
 
     def parse_args_and_arch(
@@ -110,7 +110,7 @@ def _after_parsing(module: Any, look: Callable[[ParsedCommand], None]) -> None:
 
 @patch(
     "complaints-in-one-line",
-    "what is wrong with a command line stands behind a hundred lines of usage, or is a traceback",
+    "errors of a command line follow a hundred lines of usage, or are tracebacks",
     "fairseq 0.12.2",
     lambda: True,
     "fairseq.options",
@@ -127,20 +127,18 @@ def _complain_in_one_line(module: Any) -> None:
         except RuntimeError as error:
             if str(error):
                 raise
-            parser.error(
-                "`--arch` must be given, a model of fairseq's or of `--user-dir`; it is not"
-            )
+            parser.error("`--arch` must be set to a model of fairseq or of `--user-dir`; it is not")
         except ValueError as error:
             if "Cannot combine --fp16 and --tpu" not in str(error):
                 raise
-            parser.error("one precision must be chosen; `--fp16` comes with another")
+            parser.error("only one precision must be chosen; `--fp16` is combined with another")
 
     module.parse_args_and_arch = parse_args_and_arch
 
 
 @patch(
     "bf16-is-not-tpu",
-    "--bf16 switches TPU mode on",
+    "--bf16 turns on TPU mode",
     "fairseq 0.12.2 without torch_xla",
     lambda: __import__("importlib.util").util.find_spec("torch_xla") is None,
     "fairseq.options",
@@ -155,7 +153,7 @@ def _bf16_without_tpu(module: Any) -> None:
 
 @patch(
     "given-paths",
-    "--restore-file with a typing mistake trains from nothing, other paths end in tracebacks",
+    "--restore-file with a typo trains from scratch, other paths with typos cause tracebacks",
     "fairseq 0.12.2",
     lambda: True,
     "fairseq.options",
@@ -164,7 +162,7 @@ def _check_given_paths(module: Any) -> None:
     from tdo_compat.paths import check_paths
 
     def check(command: ParsedCommand) -> None:
-        if command.words is None:  # a command begins; others may be read only to look at them
+        if command.words is None:  # the start of a command; others are only inspected
             check_paths(command.options)
 
     _after_parsing(module, check)
@@ -172,8 +170,8 @@ def _check_given_paths(module: Any) -> None:
 
 @patch(
     "options-of-checkpoints",
-    "what a checkpoint's text passed through in training must be said again wherever it is used, "
-    "and nothing notices what is left out",
+    "text settings of a checkpoint's training must be repeated wherever it is used, and omissions "
+    "are not noticed",
     "fairseq 0.12.2",
     lambda: True,
     "fairseq.options",
@@ -188,13 +186,13 @@ def _options_of_checkpoints(module: Any) -> None:
 
 @patch(
     "options-that-are-read",
-    "options that nothing reads, or that a task cannot honour, are ignored in silence",
+    "options that have no effect, or that a task does not support, are ignored silently",
     "fairseq 0.12.2",
     lambda: True,
     "fairseq.options",
 )
 def _refuse_options(module: Any) -> None:
-    """Let the task look at the command line, if it wants to."""
+    """Let the task check the command line, if it has a check."""
 
     def check(command: ParsedCommand) -> None:
         tasks = getattr(sys.modules.get("fairseq.tasks"), "TASK_REGISTRY", {})
@@ -205,7 +203,7 @@ def _refuse_options(module: Any) -> None:
     _after_parsing(module, check)
 
 
-# --- fairseq's settings made of it -----------------------------------------------------------
+# --- fairseq's settings from the command line ------------------------------------------------
 
 
 @patch(
@@ -218,14 +216,14 @@ def _refuse_options(module: Any) -> None:
 def _compose_quickly(module: Any) -> None:
     from tdo_compat.composing import with_less_hydra
 
-    # it must be fairseq's own function, so this patch comes before others of it
+    # needs fairseq's original function, so this patch precedes others of it
     convert = with_less_hydra(module.convert_namespace_to_omegaconf)
     module.convert_namespace_to_omegaconf = convert
 
 
 @patch(
     "hydra-warnings",
-    "hydra warns of all the deprecated things that fairseq does with it",
+    "hydra warns about deprecated features that fairseq uses",
     "hydra 1.1",
     lambda: version("hydra") >= (1, 1),
     "fairseq.dataclass.utils",

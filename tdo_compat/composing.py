@@ -1,9 +1,9 @@
-"""fairseq's settings from a command line, without hydra's general machinery.
+"""Composes fairseq's settings from a command line, without hydra's general machinery.
 
-fairseq turns the arguments of a command into some 230 overrides in hydra's language, ``KEY=VALUE``
-each, and has hydra compose them into its settings, 0.3 to 0.4 seconds of every start.
-:func:`composed` does the same in 0.04, for the few forms of values that fairseq writes. Any other
-value is left to hydra, and so is everything that is refused, with hydra's own message.
+fairseq converts the arguments of a command to about 230 overrides in hydra's language,
+``KEY=VALUE``, and hydra composes them to settings, which takes 0.3 to 0.4 seconds of every start.
+:func:`composed` does the same in 0.04 seconds for the few forms of values that fairseq writes. Any
+other value, and any error, is left to hydra, with hydra's own message.
 """
 
 import ast
@@ -14,7 +14,7 @@ import types
 from collections.abc import Callable
 from typing import Any
 
-# fairseq/config/config.yaml, for groups that the arguments do not choose
+# fairseq/config/config.yaml, for groups that the arguments do not set
 DEFAULTS = {"criterion": "cross_entropy", "lr_scheduler": "fixed"}
 NUMBER = re.compile(r"[+-]?(0|[1-9][0-9]*)(\.[0-9]*)?(e[+-]?[0-9]+)?")
 NAME = re.compile(r"(?!(?:true|false|null|inf|nan)$)[a-z_]\w*", re.IGNORECASE | re.ASCII)
@@ -25,11 +25,11 @@ WORDS = {"null": None, "True": True, "False": False}
 
 
 class UnknownFormError(ValueError):
-    """Something whose reading is left to hydra."""
+    """A form that is left to hydra."""
 
 
 def value_of(text: str) -> Any:
-    """What hydra takes an override's value for."""
+    """The value that hydra parses from an override's text."""
     if text in WORDS:
         return WORDS[text]
     if any(form.fullmatch(text) for form in (NUMBER, QUOTED, LIST)):
@@ -40,27 +40,27 @@ def value_of(text: str) -> Any:
 
 
 def composed(name: str, overrides: list[str], **_: object) -> Any:
-    """What ``hydra.compose`` makes of these overrides, without the node ``hydra``.
+    """The result of ``hydra.compose`` for these overrides, without the node ``hydra``.
 
     Args:
         name: of fairseq's root settings in hydra's store.
         overrides: ``GROUP=CHOICE`` and ``PATH.TO.KEY=VALUE``.
 
     Raises:
-        UnknownFormError: for values or groups of another form. What is refused raises errors of
-            omegaconf or of hydra's store, which are not those of ``hydra.compose``.
+        UnknownFormError: values or groups have another form. Invalid ones raise errors of
+            omegaconf or of hydra's store, which differ from those of ``hydra.compose``.
     """
     from hydra.core.config_store import ConfigStore
     from hydra.core.utils import setup_globals
     from omegaconf import OmegaConf, open_dict
 
-    setup_globals()  # references to `now:` and others, which work from then on
+    setup_globals()  # registers resolvers such as `now:`, permanently
     store = ConfigStore.instance()
     pairs = [(key, text) for key, _, text in (line.partition("=") for line in overrides)]
     values = [(key, value_of(text)) for key, text in pairs if "." in key]
     choices = DEFAULTS | {key: text for key, text in pairs if "." not in key}
     settings = store.load(f"{name}.yaml").node
-    groups = set(settings.keys())  # with the model, which omegaconf calls missing
+    groups = set(settings.keys())  # including the model, which omegaconf treats as missing
     with open_dict(settings):
         for group, choice in choices.items():
             node = store.load(f"{group}/{choice}.yaml").node
@@ -75,13 +75,13 @@ def composed(name: str, overrides: list[str], **_: object) -> Any:
 
 
 def without_hydra(convert: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """``convert_namespace_to_omegaconf`` with :func:`composed` in the place of hydra.
+    """``convert_namespace_to_omegaconf`` with :func:`composed` instead of hydra.
 
-    It is fairseq's own code with two other names in it, so that what fairseq does before and after
-    composing stays fairseq's. The function raises for anything that it cannot compose.
+    It is fairseq's own code with two names replaced, so that what fairseq does before and after
+    composing is unchanged. The function raises for anything that it cannot compose.
     """
     quiet = logging.Logger("quiet")
-    quiet.disabled = True  # what is refused here is said by hydra
+    quiet.disabled = True  # hydra reports what is refused here
     replacements = {
         "compose": composed,
         "initialize": lambda **_: contextlib.nullcontext(),
@@ -91,7 +91,7 @@ def without_hydra(convert: Callable[[Any], Any]) -> Callable[[Any], Any]:
 
 
 def with_less_hydra(convert: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """``convert_namespace_to_omegaconf``, which asks hydra for what :func:`composed` cannot do."""
+    """``convert_namespace_to_omegaconf``, with hydra for what :func:`composed` cannot do."""
 
     def convert_namespace_to_omegaconf(args: Any) -> Any:
         with contextlib.suppress(Exception):

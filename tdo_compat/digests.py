@@ -1,7 +1,7 @@
-"""Digests of a data folder's files, and how it is said that one is damaged.
+"""Digests of a data folder's files, and messages about damaged ones.
 
-A folder's mark, such as ``prepared.json``, has digests of the files that were made, of itself too.
-It imports nothing heavy: the help of commands comes by here.
+A folder's marker file, such as ``prepared.json``, has digests of the files that were made, and of
+itself. This module imports nothing large, since commands import it even for --help.
 """
 
 from __future__ import annotations
@@ -13,32 +13,33 @@ import os
 import re
 from typing import Any
 
-CHEAP = 32 << 20  # bytes of a file that is read as a whole when it is opened: in 30 milliseconds
+CHEAP = 32 << 20  # bytes up to which a file is checked as a whole when opened (30 milliseconds)
 BLOCK = 1 << 22
 
-# what says, below "digests", what files of a folder were when it was made, itself among them; of
-# shards and references, one above
+# marker files with the digests of a folder's files, including their own, under "digests"; for
+# shards and references they are in the folder above
 MARKS = ("prepared.json", "monolingual.json", "back-translated.json")
 DIGESTS = "digests"
 _BELOW = re.compile(r"shard\d+|reference")
 
 
 class DamagedData(ValueError):
-    """A binarised set is not as it was written. Shown as one line, without a traceback."""
+    """A binarised set has changed. Shown as one line, without a traceback."""
 
     one_line = True
 
 
 def check_digests(prefix: str) -> None:
-    """Compare a side's files with what they were when their folder was made.
+    """Compare a side's files with their digests when the folder was made.
 
-    Those are both of its own up to `CHEAP`, and its dictionary. Older folders do not say it.
+    Checked are its two files, up to `CHEAP` bytes, and its dictionary. Older folders have no
+    digests.
 
     Args:
         prefix: see `Side`.
 
     Raises:
-        DamagedData: one is another.
+        DamagedData: a file differs.
     """
     for path in (f"{prefix}.idx", f"{prefix}.bin", dictionary_of(prefix)):
         expected = _digest_of(path)
@@ -51,16 +52,16 @@ def check_digests(prefix: str) -> None:
 
 
 def check_folder(root: str) -> int:
-    """Compare all files that a folder's mark has digests of with what they were.
+    """Compare all files with digests in a folder's marker file.
 
     Args:
         root: the folder, not one of its shards.
 
     Returns:
-        How many there are; 0 of older folders.
+        The number of files; 0 for older folders.
 
     Raises:
-        DamagedData: one is another, or missing.
+        DamagedData: a file differs or is missing.
     """
     recorded = {
         name: digest for mark in MARKS for name, digest in digests(os.path.join(root, mark)).items()
@@ -68,21 +69,21 @@ def check_folder(root: str) -> int:
     for name, expected in recorded.items():
         path = os.path.join(root, name)
         if not os.path.isfile(path):
-            raise DamagedData(f"`data` must hold whole files; {path} is missing")
-        if name not in MARKS and sha256(path) != expected:  # marks were looked at when read
+            raise DamagedData(f"`data` must have intact files; {path} is missing")
+        if name not in MARKS and sha256(path) != expected:  # markers are checked when read
             raise _changed(path)
     return len(recorded)
 
 
 def check_file(path: str) -> None:
-    """Compare a small file of a folder, such as a list, with what it was; as `check_digests`."""
+    """Compare a small file of a folder, such as a list, with its digest, as in `check_digests`."""
     expected = _digest_of(path)
     if expected is not None and os.path.isfile(path) and sha256(path) != expected:
         raise _changed(path)
 
 
 def seal(content: dict[str, Any]) -> str:
-    """The digest of all that a mark says of its folder, but for this one, which stands there."""
+    """The digest of a marker file's content except this digest itself, which is part of it."""
     file_digests = {
         name: digest for name, digest in content.get(DIGESTS, {}).items() if name not in MARKS
     }
@@ -96,7 +97,7 @@ def dictionary_of(prefix: str) -> str:
 
 
 def _digest_of(path: str) -> str | None:
-    """What a file was; None where nothing says it, as of older folders."""
+    """The recorded digest of a file; None if there is none, as in older folders."""
     folder, name = os.path.split(os.path.abspath(path))
     roots = {folder: name}
     if _BELOW.fullmatch(os.path.basename(folder)):
@@ -109,10 +110,10 @@ def _digest_of(path: str) -> str | None:
 
 
 def digests(mark: str) -> dict[str, str]:
-    """By path below the folder, what its files were when it was made; {} where nothing says it.
+    """The recorded digests by relative path; empty if there are none.
 
     Raises:
-        DamagedData: what should say it cannot be read.
+        DamagedData: the marker file is unreadable.
     """
     try:
         status = os.stat(mark)
@@ -132,14 +133,14 @@ def _digests(mark: str, *_: int) -> dict[str, str]:
     if not isinstance(recorded, dict) or not all(
         isinstance(digest, str) for digest in recorded.values()
     ):
-        raise DamagedData(f"`data` must hold whole files; {mark} is none: it is damaged")
+        raise DamagedData(f"`data` must have intact files; {mark} is damaged: it has no digests")
     if recorded.get(os.path.basename(mark), seal(content)) != seal(content):
         raise _changed(mark)
     return recorded
 
 
 def sha256(path: str) -> str:
-    """The digest of a file's bytes."""
+    """The SHA-256 digest of a file's content."""
     digest = hashlib.sha256()
     with open(path, "rb") as stream:
         while block := stream.read(BLOCK):
@@ -156,16 +157,16 @@ def _sha256(path: str, *_: int) -> str:
 
 
 def _changed(path: str) -> DamagedData:
-    what = "it is not what was written when the folder was made"
+    what = "it has changed since the folder was made"
     if path.endswith((".idx", ".bin")):
         prefix, suffix = os.path.splitext(path)
         return damaged(prefix, suffix[1:], what)
-    return DamagedData(f"`data` must hold whole files; {path} is none: {what}")
+    return DamagedData(f"`data` must have intact files; {path} is damaged: {what}")
 
 
 def damaged(prefix: str, suffix: str, what: str, number: int | None = None) -> DamagedData:
-    """What is wrong with a file, or with a sentence of it (from 0)."""
+    """An error about a file, or about one of its sentences (from 0)."""
     name = os.path.basename(prefix).rpartition(".")[0] or os.path.basename(prefix)
-    where = f"{prefix}.{suffix} of set {name} is none"
+    where = f"{prefix}.{suffix} of set {name} is damaged"
     sentence = "" if number is None else f"sentence {number + 1}: "
-    return DamagedData(f"`data` must hold whole files; {where}: {sentence}{what}")
+    return DamagedData(f"`data` must have intact files; {where}: {sentence}{what}")

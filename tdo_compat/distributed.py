@@ -1,6 +1,6 @@
-"""Workers that end together, and a torchrun that says so.
+"""Makes distributed workers end together, and torchrun report why.
 
-``training_patches`` gives these functions to fairseq and to torchrun.
+``training_patches`` installs these functions in fairseq and torchrun.
 """
 
 import contextlib
@@ -20,13 +20,13 @@ from tdo_compat import hooks
 from tdo_compat.errors import TRACEBACK, one_line, tell
 from tdo_compat.shutdown import ENDED, SIGNALS, going_on
 
-NCCL = "nccl"  # fairseq's --distributed-backend unless another is given
+NCCL = "nccl"  # fairseq's default --distributed-backend
 NO_BACKEND = "`--distributed-backend` must be gloo for several workers without GPUs; it is nccl"
-WHY = "tdo_plugin/why"  # in the workers' store: what the first to fail says
-EVERY = 1.0  # seconds between two looks
-GRACE = 10.0  # seconds that workers have to end after the store has
+WHY = "tdo_plugin/why"  # key in the workers' store: the message of the first failure
+EVERY = 1.0  # seconds between checks
+GRACE = 10.0  # seconds that workers have to end after the store is gone
 SHUTDOWN = "TORCH_ELASTIC_SHUTDOWN_TIMEOUT"  # seconds that torchrun gives workers to end
-# how gloo and nccl say that the other end has gone
+# messages of gloo and nccl about a lost connection
 LOST = (
     "Connection closed by peer",
     "Connection reset by peer",
@@ -36,24 +36,24 @@ LOST = (
 
 
 class NoBackend(ValueError):
-    """What workers shall meet by needs GPUs. Shown as one line, without a traceback."""
+    """The back-end of the workers needs GPUs. Shown as one line, without a traceback."""
 
     one_line = True
 
 
 class LostWorker(RuntimeError):
-    """Another worker has gone without a word. Shown as one line, without a traceback."""
+    """Another worker disappeared. Shown as one line, without a traceback."""
 
     one_line = True
 
 
 def end_together(module: Any) -> None:
-    """Let the failure of one worker end all of them, instead of a wait for it.
+    """Make the failure of one worker end all of them, instead of leaving the others waiting.
 
-    Each looks at the store over which they found each other once a second, in a thread.
+    A thread in each worker checks the store of the process group once per second.
 
     Args:
-        module: fairseq.distributed.utils, which is changed.
+        module: fairseq.distributed.utils, changed in place.
     """
     init, main = module.distributed_init, module.distributed_main
     finished = threading.Event()
@@ -88,7 +88,7 @@ def end_together(module: Any) -> None:
 
 
 def _lacks_gpus(common: Any) -> bool:
-    """Whether workers that have not met yet have no GPUs to meet by."""
+    """Whether workers that have not connected yet have no GPUs."""
     if common.tpu or torch.distributed.is_initialized():
         return False
     return bool(common.cpu or not torch.cuda.is_available())
@@ -99,39 +99,39 @@ def _store() -> Any:
 
 
 def _launcher() -> int | None:
-    """What ends with its workers, torchrun or a process that spawned them; a shell need not."""
+    """The launcher, which ends with its workers (torchrun, or a process that spawned them)."""
     spawned = multiprocessing.parent_process() is not None
     return os.getppid() if spawned or torch.distributed.is_torchelastic_launched() else None
 
 
 def _own_store() -> Any:
-    """The same store over a connection of its own: torch holds one while it waits for a key."""
+    """The same store over a separate connection: torch blocks one while it waits for a key."""
     store = _store()
-    return store.clone() if hasattr(store, "clone") else store  # an older torch has none
+    return store.clone() if hasattr(store, "clone") else store  # older torch versions have none
 
 
 def _lost(error: Exception, cfg: Any) -> Exception:
-    """The error itself, or that it comes from another worker's end."""
+    """The error itself, or a LostWorker if it results from another worker's end."""
     reason = next((text for text in LOST if text in str(error)), None)
     if reason is None or not isinstance(error, RuntimeError):
         return error
     rank = torch.distributed.get_rank()
-    return LostWorker(f"the worker of rank {rank} has lost another ({reason}); {going_on(cfg)}")
+    return LostWorker(f"the worker of rank {rank} lost another worker ({reason}); {going_on(cfg)}")
 
 
 def _is_first(store: Any, why: str) -> bool:
-    """Tell the others of a failure, unless one of them has failed before."""
+    """Report a failure to the others, unless another has already failed."""
     mine = f"{torch.distributed.get_rank()} {os.environ.get('GROUP_RANK')} {why}"
     try:
         return bool(store.compare_set(WHY, "", mine).decode() == mine)
-    except RuntimeError:  # the store has gone with the machine that kept it
+    except RuntimeError:  # the store is gone with the machine that held it
         return True
 
 
 def _first_says(store: Any) -> str | None:
-    """What the first to fail has said, where that is for this worker to say on its machine.
+    """The message of the first failure, if this worker should print it on its machine.
 
-    What records the training learns it either way.
+    The hook that records the training gets the message in any case.
     """
     _, machine, why = store.get(WHY).decode().split(" ", 2)
     if hooks.failed_elsewhere is not None:
@@ -141,12 +141,12 @@ def _first_says(store: Any) -> str | None:
 
 
 def _watch(store: Any, launcher: int | None, finished: threading.Event) -> None:
-    """End this process when another worker has failed, or what launched the workers is gone."""
+    """End this process when another worker has failed, or the launcher is gone."""
     while not finished.wait(EVERY):
         try:
             if launcher is not None and os.getppid() != launcher:
                 rank = torch.distributed.get_rank()
-                why = f"what launched the worker of rank {rank} has ended without a word"
+                why = f"the launcher of the worker of rank {rank} has disappeared"
                 _leave(why if _is_first(store, why) else _first_says(store))
             if store.check([WHY]):
                 _leave(_first_says(store))
@@ -163,23 +163,23 @@ def _leave(why: str | None) -> NoReturn:
     os._exit(1)
 
 
-# --- fairseq-train that spawns its workers itself ----------------------------------------------
+# --- fairseq-train that spawns its workers -----------------------------------------------------
 
 
 def handing_signals_on(spawn: Callable[..., Any]) -> Callable[..., Any]:
-    """``torch.multiprocessing.spawn`` that leaves it to the workers how a signal ends them."""
+    """``torch.multiprocessing.spawn`` that passes signals on to the workers."""
 
     @functools.wraps(spawn)
     def handing_on(*args: Any, **options: Any) -> Any:
         if threading.current_thread() is not threading.main_thread():
-            return spawn(*args, **options)  # whoever has that one answers signals
+            return spawn(*args, **options)  # not the main thread, which handles signals
         signals: list[int] = []
 
         def tell(number: int, _: Any) -> None:
             signals.append(number)
             for worker in multiprocessing.active_children():
                 with contextlib.suppress(ProcessLookupError):
-                    assert worker.pid is not None  # it has begun
+                    assert worker.pid is not None  # it has started
                     os.kill(worker.pid, number)
 
         before = {number: signal.signal(number, tell) for number in SIGNALS}
@@ -197,7 +197,7 @@ def handing_signals_on(spawn: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _is_signals(codes: list[int | None]) -> bool:
-    """Whether nothing but a signal has ended workers, by their exit codes."""
+    """Whether the workers' exit codes show that only a signal has ended them."""
     return all(code is None or code in (0, ENDED) or code < 0 for code in codes)
 
 
@@ -205,10 +205,10 @@ def _is_signals(codes: list[int | None]) -> bool:
 
 
 def end_like_workers(module: Any) -> None:
-    """Let torchrun end a fairseq-train as that one ended: a line and its exit code.
+    """Make torchrun end in the same way as its fairseq-train: with a line and its exit code.
 
     Args:
-        module: torch.distributed.run, which is changed.
+        module: torch.distributed.run, changed in place.
     """
     original = module.main
 
@@ -218,17 +218,17 @@ def end_like_workers(module: Any) -> None:
         if all(os.path.basename(word) != "fairseq-train" for word in words):
             original(args)
             return
-        if "--cpu" in words and _backend(words) == NCCL:  # said once, not by each worker
+        if "--cpu" in words and _backend(words) == NCCL:  # reported once, not by each worker
             tell(f"error: {NO_BACKEND}")
             raise SystemExit(1)
-        os.environ.setdefault(SHUTDOWN, "100")  # to finish an update and write a checkpoint
+        os.environ.setdefault(SHUTDOWN, "100")  # to complete an update and write a checkpoint
         _run(original, args)
 
     module.main = main
 
 
 def _backend(words: Sequence[str]) -> str:
-    """What a command line chooses."""
+    """The --distributed-backend of a command line."""
     option, backend = "--distributed-backend", NCCL
     for word, behind in zip(words, [*words[1:], ""], strict=True):
         name, _, value = word.partition("=")
@@ -254,7 +254,7 @@ def _run(original: Callable[[Any], None], args: Any) -> None:
         elif isinstance(error, RendezvousConnectionError):
             code, line = _without_others(error, codes)
         elif isinstance(error, RendezvousError):
-            code, line = 1, f"the machines do not reach each other: {error}"
+            code, line = 1, f"the machines cannot connect to each other: {error}"
         else:
             code, line = _of_worker(*error.get_first_failure())
         if line is not None:
@@ -264,7 +264,7 @@ def _run(original: Callable[[Any], None], args: Any) -> None:
 
 @contextlib.contextmanager
 def _noting_codes(codes: list[int | None]) -> Iterator[None]:
-    """Fill in the exit codes of torchrun's workers, which torch forgets at a signal."""
+    """Record the exit codes of torchrun's workers, which torch loses at a signal."""
     from torch.distributed.elastic.multiprocessing.api import SubprocessContext
 
     close = SubprocessContext.close
@@ -283,7 +283,7 @@ def _noting_codes(codes: list[int | None]) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _answering_sigusr1() -> Iterator[None]:
-    """As torch answers SIGTERM: the signal goes on to the workers, and their end is waited for."""
+    """Handle SIGUSR1 as torch handles SIGTERM: pass it to the workers and wait for their end."""
     from torch.distributed.elastic.multiprocessing.api import SignalException
 
     def end(number: int, _: Any) -> NoReturn:
@@ -300,7 +300,7 @@ def _answering_sigusr1() -> Iterator[None]:
 
 
 def _after_signal(number: int, codes: list[int | None]) -> int:
-    """The exit code after a signal: ENDED, unless the workers were done, or one failed."""
+    """The exit code after a signal: ENDED, unless all workers had finished, or one failed."""
     if number not in SIGNALS:
         return 128 + number
     if codes and all(code == 0 for code in codes):
@@ -309,19 +309,19 @@ def _after_signal(number: int, codes: list[int | None]) -> int:
 
 
 def _without_others(error: Exception, codes: list[int | None]) -> tuple[int, str | None]:
-    """The exit code without the machine that all meet at, and a line unless the work was done.
+    """The exit code if the rendezvous machine is gone, and a line unless the work was done.
 
     At a signal all workers end after the same update, and that machine may be the first to leave.
-    Or torchrun has told its own workers to end, as it had lost it.
+    Or torchrun has ended its own workers because it lost that machine.
     """
     code = _after_signal(signal.SIGTERM, codes) if codes and set(codes) <= {0, ENDED} else 1
     cause = str(error.__cause__ or error).partition("\n")[0]
-    line = f"the machine that all meet at has ended, or does not answer: {cause}"
+    line = f"the rendezvous machine has ended, or does not answer: {cause}"
     return code, line if code else None
 
 
 def _of_worker(rank: int, failure: Any) -> tuple[int, str | None]:
-    """The exit code that stands for a worker's, and a line where it could not say one itself."""
+    """The exit code for a worker's, and a line if the worker could not print one."""
     if failure.exitcode >= 0:
         return failure.exitcode, None
     number = -failure.exitcode

@@ -1,7 +1,7 @@
-"""Errors that users can fix, and interrupts, as one line instead of a traceback.
+"""Prints errors that users can fix, and interrupts, as one line instead of a traceback.
 
-``patches`` installs it when fairseq is imported. An exception class asks for the one line by a true
-``one_line``.
+``patches`` installs it when fairseq is imported. Exception classes request the single line by a
+true ``one_line``.
 """
 
 import argparse
@@ -15,22 +15,22 @@ from collections.abc import Iterable, Iterator
 from types import TracebackType
 from typing import Any, NoReturn
 
-TRACEBACK = "TDO_TRACEBACK"  # set to 1, it keeps every traceback
+TRACEBACK = "TDO_TRACEBACK"  # environment variable: 1 keeps every traceback
 
-# A place that the user named cannot be read or written.
+# A path that the user gave cannot be read or written.
 PLACES = (
     *(errno.ENOENT, errno.EEXIST, errno.ENOTDIR, errno.EISDIR, errno.ENAMETOOLONG),
     *(errno.EACCES, errno.EPERM, errno.EROFS),
 )
-FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)  # of the disk, the user's share, the limit
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)  # disk, quota or file size limit exceeded
 CLOSED = 128 + 13  # the exit code that a shell shows for a program that SIGPIPE ended
 
-LONGEST = 4000  # characters of a message; a longer one keeps its begin and its end
+LONGEST = 4000  # maximum characters of a message; longer ones keep their beginning and end
 BEGIN, END = 1500, 500
 
-NEAR = 0.6  # similarity from which on a name may be what a mistyped one meant
-UNKNOWN = "unrecognized arguments: "  # how argparse begins about options that are none
-_OPTION = re.compile(r"^argument (\S+): (?=must )")  # and about a value, where its type says why
+NEAR = 0.6  # minimum similarity of a suggested name to a mistyped one
+UNKNOWN = "unrecognized arguments: "  # prefix of argparse's message about unknown options
+_OPTION = re.compile(r"^argument (\S+): (?=must )")  # prefix before a message in our own form
 
 # Users' mistakes that fairseq itself reports with a traceback.
 STOCK_MISTAKES = (
@@ -44,17 +44,17 @@ STOCK_MISTAKES = (
     "Must specify batch size",
 )
 
-# How torch says that memory of a GPU or machine did not suffice; the last is cuBLAS's and cuDNN's.
+# torch's messages if memory of a GPU or the machine is exhausted; the last is cuBLAS's and cuDNN's.
 NO_MEMORY = ("out of memory", "allocate memory", "_STATUS_ALLOC_FAILED")
 NO_MEMORY_TYPES = ("OutOfMemoryError", "MemoryError")
 
 
 @contextlib.contextmanager
 def named_when_full(path: os.PathLike[str] | str) -> Iterator[None]:
-    """Let the error of a full disk say what was written; by itself it names no file.
+    """Add the name of the file that was written to the error of a full disk, which lacks it.
 
     Args:
-        path: of the file, or of the folder where there are many.
+        path: of the file, or of the folder if there are many.
     """
     try:
         yield
@@ -65,7 +65,7 @@ def named_when_full(path: os.PathLike[str] | str) -> Iterator[None]:
 
 
 def lacks_memory(error: BaseException) -> bool:
-    """Whether memory did not suffice."""
+    """Whether the error means that memory is exhausted."""
     if isinstance(error, OSError):
         return error.errno == errno.ENOMEM
     if isinstance(error, MemoryError):
@@ -79,14 +79,14 @@ def _says_no_memory(cls: str, text: str) -> bool:
 
 def _no_memory(cls: str, text: str) -> str:
     reason = text.partition("\n")[0].rstrip(".") or cls
-    return f"memory does not suffice: {reason}; `{TRACEBACK}=1` shows where"
+    return f"not enough memory: {reason}; `{TRACEBACK}=1` shows where"
 
 
 def bounded(text: str) -> str:
-    """A message as it may be printed: one line of bounded length, without control characters.
+    """A message for printing: one line of limited length, without control characters.
 
-    What a message quotes comes from files and command lines, of whatever size and bytes. The middle
-    is what is left out, since a message begins with what is wrong and ends with what to do.
+    Messages quote files and command lines of any size and content. The middle of a long message is
+    omitted, since it begins with the problem and ends with the advice.
     """
     line = _escaped(text[: LONGEST + 1])
     if len(text) <= LONGEST and len(line) <= LONGEST:
@@ -96,17 +96,17 @@ def bounded(text: str) -> str:
 
 
 def tell(line: str) -> None:
-    """Print a message to standard error, where all of them go."""
+    """Print a message to standard error."""
     print(bounded(line), file=sys.stderr, flush=True)
 
 
 def _escaped(text: str) -> str:
-    """The text with what is not printable as Python writes it in a string."""
+    """The text with unprintable characters escaped as in Python strings."""
     return "".join(char if char.isprintable() else ascii(char)[1:-1] for char in text)
 
 
 def one_line(kind: type[BaseException], value: BaseException) -> str | None:
-    """The line to print for an exception, or None where the traceback is wanted."""
+    """The line to print for an exception, or None if it should have its traceback."""
     if os.environ.get(TRACEBACK) == "1":
         return None
     line = _line(kind, value)
@@ -118,7 +118,7 @@ def _line(kind: type[BaseException], value: BaseException) -> str | None:
     if getattr(kind, "one_line", False):
         return _of_process(text)
     if text.startswith(STOCK_MISTAKES):
-        # fairseq's trainer hides the reason that a model gives behind one of its own
+        # fairseq's trainer hides the model's reason behind an error of its own
         reason = value.__context__
         if getattr(type(reason), "one_line", False):
             return f"{text.partition(';')[0]}: {reason}"
@@ -146,25 +146,25 @@ def _line(kind: type[BaseException], value: BaseException) -> str | None:
 
 
 def _of_process(text: str) -> str:
-    """The message alone, of what torch hands on from a process that loads data."""
+    """The message alone, from torch's error about a process that loads data."""
     if not text.startswith("Caught ") or "\nOriginal Traceback" not in text:
         return text
     return text.strip().rpartition("\n")[2].partition(": ")[2]
 
 
 def did_you_mean(word: str, names: Iterable[str]) -> str:
-    """The end of a message about a mistyped name: a guess, or nothing where no name is near."""
-    from difflib import get_close_matches  # slow to import, and wanted after a mistake alone
+    """The end of a message about a mistyped name: a suggestion, or nothing if none is similar."""
+    from difflib import get_close_matches  # slow to import, and needed only after a mistake
 
-    bare = {name.lstrip("-"): name for name in names}  # dashes would make all options alike
+    bare = {name.lstrip("-"): name for name in names}  # dashes would make all options similar
     near = get_close_matches(word.lstrip("-"), bare, n=1, cutoff=NEAR)
     return f"; did you mean {bare[near[0]]}?" if near else ""
 
 
 class OneLineParser(argparse.ArgumentParser):
-    """A parser whose complaints are one line, without the usage of hundreds of options.
+    """A parser whose errors are one line, without the usage of hundreds of options.
 
-    A mistyped option or choice is answered with the nearest one.
+    Errors about a mistyped option or choice suggest the most similar one.
     """
 
     def error(self, message: str) -> NoReturn:
@@ -172,14 +172,14 @@ class OneLineParser(argparse.ArgumentParser):
         self.exit(2, f"{self.prog}: error: {bounded(self.worded(message))}\n")
 
     def worded(self, message: str) -> str:
-        """What argparse complains of, in the form that all messages have."""
+        """argparse's message in the form that all messages have."""
         if message.startswith(UNKNOWN):
             option = message.removeprefix(UNKNOWN).split()[0].partition("=")[0]
             return message + did_you_mean(option, _options_of(self))
         return _OPTION.sub(r"`\1` ", message)
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
-        """As argparse's, with a message of our form."""
+        """As argparse's, with a message in our form."""
         if action.choices is None or value in action.choices:
             return
         names = [str(choice) for choice in action.choices]
@@ -190,7 +190,7 @@ class OneLineParser(argparse.ArgumentParser):
 
 
 def _options_of(parser: argparse.ArgumentParser) -> Iterator[str]:
-    """The options of a parser and of its commands."""
+    """The options of a parser and of its subcommands."""
     for action in parser._actions:
         yield from action.option_strings
         if isinstance(action, argparse._SubParsersAction):
@@ -199,19 +199,19 @@ def _options_of(parser: argparse.ArgumentParser) -> Iterator[str]:
 
 
 def reader_is_gone() -> bool:
-    """Whether standard output is a pipe that nobody reads any more; what is left goes nowhere then.
+    """Whether standard output is a pipe without a reader; if so, remaining output is discarded.
 
-    It is not for ``one_line`` to know a gone reader: a broken pipe to a worker process or another
-    machine looks the same, and is a fault whose traceback is wanted.
+    ``one_line`` does not handle this: a broken pipe to a worker process or another machine looks
+    the same, and needs its traceback.
     """
     output = select.poll()
     try:
         output.register(sys.stdout, 0)
-    except (OSError, ValueError):  # no file: what a test or a notebook captures
+    except (OSError, ValueError):  # not a file: captured by a test or a notebook
         return False
     if not output.poll(0):
         return False
-    # Python writes what is left once more when it ends, and would complain then
+    # Python flushes again when it exits, and would complain then
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, sys.stdout.fileno())
     os.close(nowhere)
@@ -219,7 +219,7 @@ def reader_is_gone() -> bool:
 
 
 def print_line(line: str) -> None:
-    """Print to standard output at once, for programs that wait with it, as between two questions.
+    """Print a line to standard output and flush, for programs that read it interactively.
 
     Raises:
         SystemExit: the reader is gone.
@@ -233,7 +233,7 @@ def print_line(line: str) -> None:
 
 
 def install() -> None:
-    """Put it before the present ``sys.excepthook``, which gets what is not a user's mistake."""
+    """Install a ``sys.excepthook`` that passes other errors to the present one."""
     previous = sys.excepthook
 
     def excepthook(

@@ -1,4 +1,4 @@
-"""Patches of reading and writing: files are data, damaged ones are refused, none is left half."""
+"""Patches of file access: files are only data, damaged ones are refused, writes are atomic."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ import sys
 
 from tdo_compat.registry import EVERYWHERE, overlay, patch
 
-TYPE_CHECKING = False  # that of typing, which is not imported at each start of Python
+TYPE_CHECKING = False  # typing's constant, without importing typing at each start of Python
 if TYPE_CHECKING:
     from typing import Any
 
 
 @patch(
     "safe-checkpoints",
-    "torch.load refuses fairseq's checkpoints (2.6), or runs what a file tells it to (before)",
+    "torch.load refuses fairseq's checkpoints (2.6), or runs code in a file (before)",
     "every torch",
     lambda: True,
     "fairseq.checkpoint_utils",
@@ -31,7 +31,7 @@ def _load_safely(module: Any) -> None:
 
 @patch(
     "settings-are-data",
-    "fairseq runs settings that are text (eval), which a checkpoint, too, may hold",
+    "fairseq runs eval on settings that are text, which a checkpoint may also contain",
     "fairseq 0.12.2",
     lambda: True,
     EVERYWHERE,
@@ -39,7 +39,7 @@ def _load_safely(module: Any) -> None:
 def _read_literals(module: Any) -> None:
     from tdo_compat.settings import literal
 
-    module.eval = literal  # a module's own name goes before Python's
+    module.eval = literal  # a module's own name takes precedence over the builtin
     if getattr(module, "ast", None) is sys.modules["ast"]:
         module.ast = overlay(module.ast, literal_eval=literal)
     if getattr(module, "literal_eval", None) is sys.modules["ast"].literal_eval:
@@ -48,7 +48,7 @@ def _read_literals(module: Any) -> None:
 
 @patch(
     "settings-are-harmless",
-    "a checkpoint's settings say what is imported and where a command writes",
+    "a checkpoint's settings determine what is imported and where a command writes",
     "fairseq 0.12.2",
     lambda: True,
     "fairseq.checkpoint_utils",
@@ -62,7 +62,7 @@ def _forget_places(module: Any) -> None:
 
 @patch(
     "form-of-checkpoints",
-    "a checkpoint that lacks a part, or has another in its place, is a traceback",
+    "a checkpoint that lacks a part, or has one of another type, causes a traceback",
     "fairseq 0.12.2",
     lambda: True,
     "fairseq.checkpoint_utils",
@@ -81,7 +81,7 @@ def _well_formed(module: Any) -> None:
 
 @patch(
     "meters-by-name",
-    "a checkpoint's meters name what is called to make them",
+    "a checkpoint's meters name the functions that are called to make them",
     "fairseq 0.12.2",
     lambda: True,
     "fairseq.logging.meters",
@@ -94,7 +94,7 @@ def _only_meters(module: Any) -> None:
 
 @patch(
     "known-by-name",
-    "a task, model, criterion, ... that is not known, as without its --user-dir, is a traceback",
+    "an unknown task, model, criterion, ..., as without its --user-dir, causes a traceback",
     "fairseq 0.12.2",
     lambda: True,
     "fairseq.tasks",
@@ -109,7 +109,7 @@ def _known_by_name(module: Any) -> None:
 
 @patch(
     "no-foreign-hub",
-    "the settings of a speech data folder say what code is downloaded and run",
+    "the settings of a speech data folder determine what code is downloaded and run",
     "fairseq 0.12.2",
     lambda: True,
     "fairseq.models.speech_to_text.hub_interface",
@@ -122,7 +122,7 @@ def _no_foreign_hub(module: Any) -> None:
 
 @patch(
     "fasta-without-a-shell",
-    "--dataset-impl fasta hands a file's name to a shell as it is",
+    "--dataset-impl fasta passes a file's name unquoted to a shell",
     "fairseq 0.12.2",
     lambda: True,
     "fairseq.data.fasta_dataset",
@@ -142,9 +142,9 @@ def _quote_fasta(module: Any) -> None:
     "fairseq.checkpoint_utils",
 )
 def _save_whole(module: Any) -> None:
-    """Save and copy in one step.
+    """Save and copy atomically.
 
-    fairseq tries three times without going back to the file's beginning, and copies a checkpoint
+    fairseq tries three times without returning to the file's beginning, and copies a checkpoint
     to ``checkpoint_last.pt`` in place.
     """
     from tdo_compat.checkpoint import copy_whole, save_whole, signed
@@ -170,7 +170,7 @@ def _save_whole(module: Any) -> None:
 
 @patch(
     "damaged-data",
-    "damaged binarised sets end in a traceback, or are trained on and translated without a word",
+    "damaged binarised sets cause a traceback, or are used without notice",
     "fairseq 0.12.2",
     lambda: True,
     "fairseq.data.indexed_dataset",

@@ -1,20 +1,20 @@
-"""What a package built on fairseq adds to the patches; without one they do as they stand."""
+"""Hooks with which a package built on fairseq extends the patches; by default they do nothing."""
 
 from __future__ import annotations
 
-TYPE_CHECKING = False  # typing takes time at every start
+TYPE_CHECKING = False  # importing typing takes time at every start
 if TYPE_CHECKING:
     from collections.abc import Callable
     from contextlib import AbstractContextManager
     from typing import Any
 
-# what a checkpoint notes of the command that made it, given its words
+# returns the record of a command for checkpoints, given its words
 note_of_command: Callable[[str], Any] = str
-# fills in what a checkpoint's text passed through, given options, parser and words of a command
+# sets the text settings of a checkpoint, given options, parser and words of a command
 complete_options: Callable[[Any, Any, Any], None] | None = None
-# accompanies each process of a training, given its settings
+# a context manager around each process of a training, given its settings
 record_training: Callable[[Any], AbstractContextManager[None]] | None = None
-# what a recorded training's progress bar becomes
+# replaces the progress bars of a recorded training
 watch_progress: Callable[[Any], Any] | None = None
-# notes why a recorded training has failed, if another of its workers failed first
+# records why a training failed, if another of its workers failed first
 failed_elsewhere: Callable[[str], None] | None = None

@@ -1,10 +1,10 @@
-"""Applies the patches: a finder that runs fairseq's modules between them.
+"""Applies the patches: a finder that runs fairseq's modules with them.
 
 ``tdo_compat.pth`` imports this module whenever Python starts, so that the patches are in place
-before fairseq is, however it is started: console command, ``python -m``, ``torchrun`` (not
-``python -m torch.distributed.run``, which no patch reaches itself; its workers are), a spawned or
-forked worker. Importing it only puts a finder on ``sys.meta_path``; nothing else happens until
-``fairseq`` is imported.
+before fairseq is imported, however it is started: console command, ``python -m``, ``torchrun``
+(``python -m torch.distributed.run`` itself cannot be patched, but its workers are), a spawned or
+forked worker. Importing this module only adds a finder to ``sys.meta_path``; nothing else happens
+until ``fairseq`` is imported.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import sys
 from tdo_compat import command_patches, file_patches, training_patches, version_patches
 from tdo_compat.registry import PATCHES, TORCHRUN
 
-TYPE_CHECKING = False  # that of typing, which is not imported at each start of Python
+TYPE_CHECKING = False  # typing's constant, without importing typing at each start of Python
 if TYPE_CHECKING:
     from collections.abc import Callable
     from importlib.machinery import ModuleSpec
@@ -22,14 +22,14 @@ if TYPE_CHECKING:
     from typing import Any
 
 
-# importing these has registered their patches, whose order matters within a file alone
+# importing these has registered their patches; their order matters only within a file
 PATCH_FILES = (command_patches, file_patches, training_patches, version_patches)
 
 _callbacks: list[Callable[[], object]] = []
 
 
 class _Finder:
-    """Finds nothing itself: lets the others find a module and runs it between patches."""
+    """Finds nothing itself: lets the other finders find a module and runs it with the patches."""
 
     @staticmethod
     def find_spec(name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
@@ -45,7 +45,7 @@ class _Finder:
 
 
 def _execute(exec_module: Callable[[ModuleType], None], module: ModuleType) -> None:
-    """Run a fairseq module's code with the patches around and after it."""
+    """Run a fairseq module's code, with patches around and after it."""
     import contextlib
 
     name = module.__name__
@@ -75,7 +75,7 @@ def _patch_after(name: str, module: ModuleType) -> None:
 
 
 def after_fairseq(callback: Callable[[], object]) -> None:
-    """Call ``callback()`` once: now if fairseq is imported already, else as soon as it is."""
+    """Call ``callback()`` once: now if fairseq is already imported, else right after its import."""
     fairseq = sys.modules.get("fairseq")
     if fairseq is not None and not getattr(fairseq.__spec__, "_initializing", False):
         callback()
@@ -84,7 +84,7 @@ def after_fairseq(callback: Callable[[], object]) -> None:
 
 
 def install() -> None:
-    """Put the finder in front, once; patch modules that came before it (where no ``.pth`` ran)."""
+    """Add the finder once; patch modules that were imported before (if no ``.pth`` ran)."""
     if _Finder in sys.meta_path:
         return
     sys.meta_path.insert(0, _Finder)

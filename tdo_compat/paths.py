@@ -1,16 +1,16 @@
-"""Paths of fairseq's options that must be there before anything begins.
+"""Checks paths of fairseq's options before a command starts.
 
-fairseq trains from nothing where ``--restore-file`` has a typing mistake, and ends in a traceback
-where most others have one. ``--path``, ``--user-dir`` and the data folder are not here: what is
-wrong with them is told where they are read.
+fairseq trains from scratch if ``--restore-file`` has a typo, and raises tracebacks for typos in
+most other paths. ``--path``, ``--user-dir`` and the data folder are not included, since errors in
+them are reported where they are read.
 """
 
 import os
 from typing import Any
 
-# fairseq's option -> what it does where it is left out, as part of the message
+# fairseq's option -> what happens without it, as part of the message
 PATHS = {
-    "restore_file": "without it, a training goes on from checkpoint_last.pt of `--save-dir`",
+    "restore_file": "without it, a training resumes from checkpoint_last.pt of `--save-dir`",
     "finetune_from_model": "",
     "continue_once": "",
     "lang_dict": "",
@@ -33,23 +33,23 @@ PATHS = {
     "input": "",
 }
 MAY_BE_MISSING = ("checkpoint_last.pt", "-")  # defaults: of --restore-file, and standard input
-MOST = 200  # characters of a path that are shown
+MOST = 200  # maximum characters of a path in a message
 
 
 class MissingPathError(FileNotFoundError):
-    """An option names a file that is not there."""
+    """An option names a missing file."""
 
     one_line = True
 
 
 def check_paths(args: Any) -> None:
-    """Hold the options of a command against the files that are there.
+    """Check that the files in a command's options exist.
 
     Args:
         args: parsed options.
 
     Raises:
-        MissingPathError: one names a file that is not there.
+        MissingPathError: an option names a missing file.
     """
     for name, hint in PATHS.items():
         path = getattr(args, name, None)
@@ -58,6 +58,6 @@ def check_paths(args: Any) -> None:
         if not os.path.exists(path):
             shown = ascii(path)[1:-1][:MOST]
             raise MissingPathError(
-                f"`--{name.replace('_', '-')}` must be a file that is there; {shown} is not"
+                f"`--{name.replace('_', '-')}` must be an existing file; {shown} does not exist"
                 + (f" ({hint})" if hint else "")
             )

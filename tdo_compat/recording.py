@@ -1,6 +1,6 @@
-"""A training that something records: fairseq's training and its progress bars, accompanied.
+"""Lets hooks record a training of fairseq and read its progress bars.
 
-``training_patches`` gives these functions to fairseq.
+``training_patches`` installs these functions in fairseq.
 """
 
 import functools
@@ -14,7 +14,7 @@ TRAIN = os.path.join("fairseq_cli", "train.py")
 
 
 def recording(call_main: Callable[..., Any]) -> Callable[..., Any]:
-    """``call_main`` that lets ``hooks.record_training`` accompany each process of a training."""
+    """``call_main`` that runs each process of a training inside ``hooks.record_training``."""
 
     @functools.wraps(call_main)
     def calling(cfg: Any, main: Any, **kwargs: Any) -> Any:
@@ -37,7 +37,7 @@ def _recorded(main: Callable[..., Any], cfg: Any, **kwargs: Any) -> Any:
 
 
 def watched(progress_bar: Callable[..., Any]) -> Callable[..., Any]:
-    """``progress_bar`` whose bars ``hooks.watch_progress`` sees while a training is recorded."""
+    """``progress_bar`` that passes its bars through ``hooks.watch_progress``."""
 
     @functools.wraps(progress_bar)
     def watching(*args: Any, **options: Any) -> Any:
@@ -48,7 +48,7 @@ def watched(progress_bar: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def one_run(wandb: Any) -> Callable[..., Any]:
-    """``wandb.init`` that keeps to the run of this process once there is one."""
+    """``wandb.init`` that returns the run of this process if it already has one."""
 
     @functools.wraps(wandb.init)
     def init(**options: Any) -> Any:

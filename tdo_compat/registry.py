@@ -1,14 +1,14 @@
-"""What a patch is, and the list of them in the order in which they are applied.
+"""The patch class, and the list of patches in the order of application.
 
-A patch is a small function under :func:`patch`, which says its name, what breaks, since which
-version, when it is needed, and which fairseq modules it changes right after they were executed.
-Heavy modules are imported inside these functions, since ``tdo_compat`` is imported whenever Python
-starts.
+A patch is a small function decorated by :func:`patch`, which sets its name, what breaks without it,
+since which version, when it is needed, and which fairseq modules it changes right after they are
+executed. Large modules are imported inside these functions, since ``tdo_compat`` is imported
+whenever Python starts.
 """
 
 from __future__ import annotations
 
-TYPE_CHECKING = False  # that of typing, which is not imported at each start of Python
+TYPE_CHECKING = False  # typing's constant, without importing typing at each start of Python
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any, TypeVar
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 TORCHRUN = "torch.distributed.run"
-EVERYWHERE = "all of fairseq"  # stands for each module of it, and for those of its commands
+EVERYWHERE = "all of fairseq"  # stands for each of its modules, and those of its commands
 
 
 class Patch:
@@ -36,13 +36,13 @@ class Patch:
         self.modules, self.apply, self.status = modules, apply, "waiting"
 
     def concerns(self, module_name: str) -> bool:
-        """Whether it changes this module; those without modules are contexts around all of them."""
+        """Whether it changes this module; patches without modules are contexts around all."""
         return module_name in self.modules or (
             EVERYWHERE in self.modules and module_name != TORCHRUN
         )
 
     def decide(self) -> bool:
-        """Whether it is needed here, which :func:`overview` tells from then on."""
+        """Determine and record whether it is needed here (see :func:`overview`)."""
         self.status = "applied" if self.needed() else "not needed"
         return self.status == "applied"
 
@@ -53,7 +53,7 @@ PATCHES: list[Patch] = []
 def patch(
     name: str, breaks: str, since: str, needed: Callable[[], bool], *modules: str
 ) -> Callable[[Apply], Apply]:
-    """Register the decorated ``apply(module)``; with no modules, a context around all of them."""
+    """Register the decorated ``apply(module)``; without modules, a context around all of them."""
 
     def register(apply: Apply) -> Apply:
         PATCHES.append(Patch(name, breaks, since, needed, modules, apply))
@@ -63,7 +63,7 @@ def patch(
 
 
 def overview() -> list[dict[str, str]]:
-    """What ``tdo doctor`` prints: a dict with name, breaks, since and status for every patch."""
+    """The rows of ``tdo doctor``: a dict with name, breaks, since and status for every patch."""
     return [
         {key: vars(patch)[key] for key in ("name", "breaks", "since", "status")}
         for patch in PATCHES
@@ -76,9 +76,9 @@ def version(module: str) -> tuple[int, ...]:
 
 
 def overlay(module: Any, **changed: Any) -> Any:
-    """A view of ``module`` in which the names of ``changed`` are other things.
+    """A view of ``module`` with the names of ``changed`` replaced.
 
-    It replaces the module in one fairseq file's namespace, so that nobody else sees the change.
+    It replaces the module in one fairseq file's namespace, so that no other code sees the change.
     """
     import types
 

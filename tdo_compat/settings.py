@@ -1,9 +1,9 @@
-"""Settings that files hold, read so that nothing in them runs and no place in them is written to.
+"""Reads settings from files without running code in them or writing to paths in them.
 
 fairseq calls ``eval`` on some settings that are text, such as ``--left-pad-source`` or
-``--adam-betas``, and a checkpoint brings its settings with it. :func:`literal` reads the same text
-and runs nothing; :func:`harmless` takes out of a checkpoint's settings what names code, or a place
-to write to. ``file_patches`` gives both to fairseq.
+``--adam-betas``, and a checkpoint contains its settings. :func:`literal` parses the same text
+without running code; :func:`harmless` removes settings that name code, or paths to write to, from a
+checkpoint. ``file_patches`` installs both in fairseq.
 """
 
 import argparse
@@ -14,47 +14,47 @@ import re
 from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any
 
-SHOWN = 60  # characters of a value in a message
-LONGEST = 100_000  # characters of a value, and elements of what it comes to
+SHOWN = 60  # maximum characters of a value in a message
+LONGEST = 100_000  # maximum characters of a value, and elements of its result
 REPEATED = (list, tuple)
 
 # Settings of a checkpoint that fairseq or a task would import, or write to.
 IMPORTED = ("user_dir",)
 WRITTEN = ("log_file", "results_path", "save_predictions", "tensorboard_logdir")
-# Likewise; but these are text in every form of fairseq's settings, where None is refused.
+# The same, but as text in every form of fairseq's settings, where None is invalid.
 WRITTEN_TEXT = ("plasma_path", "save_dir")
 
-# omegaconf's reference to a function, such as ${oc.env:HOME}; one to another setting has no colon.
+# omegaconf's function calls, such as ${oc.env:HOME}; references to other settings have no colon.
 FUNCTION = re.compile(r"\$\{\s*[\w.${}]+\s*:")
 
 
-_names: dict[str, str] = {}  # of settings that are text, in the latest checkpoint, for messages
+_names: dict[str, str] = {}  # names of text settings in the latest checkpoint, for messages
 
 
 class SettingError(ValueError):
-    """A setting that is no plain value. Shown as one line, without a traceback."""
+    """A setting is not a plain value. Shown as one line, without a traceback."""
 
     one_line = True
 
 
 def shown(value: object) -> str:
-    """A value for a message: on one line, without control characters, of bounded length."""
+    """A value for a message: on one line, without control characters, of limited length."""
     text = ascii(value) if not isinstance(value, str) or not value.isprintable() else value
     return text if len(text) <= SHOWN else f"{text[:SHOWN]}..."
 
 
-# --- text that stands for a value ----------------------------------------------------------------
+# --- text that represents a value ----------------------------------------------------------------
 
 
 def literal(text: str) -> Any:
-    """What fairseq's ``eval`` of a setting gives, for text that is a plain value.
+    """The result of fairseq's ``eval`` of a setting, for text that is a plain value.
 
-    That is what :func:`ast.literal_eval` reads, and lists that are added up or repeated, as in
-    fairseq's own ``[(512, 3)] * 20``.
+    Accepts everything that :func:`ast.literal_eval` does, and lists that are added or repeated, as
+    in fairseq's own ``[(512, 3)] * 20``.
 
     Raises:
-        SettingError: for any other text.
-        TypeError: for what is no text, as ``eval`` does.
+        SettingError: the text is anything else.
+        TypeError: the argument is not text, as with ``eval``.
     """
     if not isinstance(text, str):
         raise TypeError(f"a setting must be text here; it is {type(text).__name__}")
@@ -79,9 +79,9 @@ def _value(node: ast.expr) -> Any:
     right: Any = _value(node.right)
     if isinstance(node.op, ast.Add):
         if isinstance(left, REPEATED) and type(left) is type(right):
-            joined: Any = operator.add(left, right)  # of one type, which types cannot tell
+            joined: Any = operator.add(left, right)  # of the same type, which mypy cannot infer
             return joined
-        return ast.literal_eval(node)  # which knows complex numbers
+        return ast.literal_eval(node)  # handles complex numbers
     if isinstance(right, REPEATED):
         left, right = right, left
     if not isinstance(left, REPEATED) or type(right) is not int:
@@ -95,14 +95,15 @@ def _value(node: ast.expr) -> Any:
 
 
 def harmless(state: Any) -> Any:
-    """A checkpoint as fairseq may have it: its settings name no code, and no place to write to.
+    """A checkpoint whose settings name no code and no path to write to.
 
-    Settings in omegaconf's form come back as plain ones, of which fairseq makes that form itself.
+    Settings in omegaconf's form are returned as plain ones, which fairseq converts itself.
 
     Args:
-        state: as it was read; other things than checkpoints come back as they are.
+        state: as read; anything other than a checkpoint is returned unchanged.
+
     Raises:
-        SettingError: a setting that asks for a function of omegaconf's, such as ``${oc.env:HOME}``.
+        SettingError: a setting calls a function of omegaconf, such as ``${oc.env:HOME}``.
     """
     if not isinstance(state, dict):
         return state
@@ -125,7 +126,7 @@ def _mapping(value: Any) -> Any:
 
 
 def _places(value: Any) -> Iterator[dict[str, Any]]:
-    """All groups of settings, however deep, each once."""
+    """All groups of settings at any depth, each once."""
     waiting, seen = [value], set()
     while waiting:
         place = _mapping(waiting.pop())
@@ -155,11 +156,11 @@ def _forget(place: dict[str, Any]) -> None:
                 )
 
 
-# --- what fairseq looks up by name ---------------------------------------------------------------
+# --- names that fairseq looks up -----------------------------------------------------------------
 
 
 def only_meters(module: Any) -> Callable[[Any, Any], None]:
-    """``MetersDict.load_state_dict`` of fairseq, which would call whatever a checkpoint names.
+    """fairseq's ``MetersDict.load_state_dict``, restricted to meters instead of any callable.
 
     Args:
         module: fairseq.logging.meters.
@@ -171,7 +172,7 @@ def only_meters(module: Any) -> Callable[[Any, Any], None]:
             kind = getattr(module, name, None) if isinstance(name, str) else None
             if not isinstance(kind, type) or not issubclass(kind, module.Meter):
                 raise SettingError(
-                    f"a checkpoint's meters must be of fairseq's kinds; one is {shown(name)}"
+                    f"a checkpoint's meters must be of fairseq's types; it has {shown(name)}"
                 )
         original(self, state_dict)
 
@@ -179,10 +180,10 @@ def only_meters(module: Any) -> Callable[[Any, Any], None]:
 
 
 def know_names(module: Any) -> None:
-    """Have fairseq's functions that build a part by its name refuse a name that has none.
+    """Make fairseq's functions that build a part by name refuse unknown names.
 
     Args:
-        module: fairseq.tasks, fairseq.models or fairseq.registry, of all other parts.
+        module: fairseq.tasks, fairseq.models or fairseq.registry (all other parts).
     """
     if module.__name__ == "fairseq.tasks":
         names = (module.TASK_REGISTRY, module.TASK_DATACLASS_REGISTRY)
@@ -195,12 +196,12 @@ def know_names(module: Any) -> None:
 
 
 def _knowing(setup_registry: Callable[..., Any]) -> Callable[..., Any]:
-    """fairseq's function that begins the registry of a kind of parts, such as `--criterion`."""
+    """Wrap fairseq's function that creates the registry of a kind of parts, as `--criterion`."""
 
     @functools.wraps(setup_registry)
     def setup(option: str, *args: Any, **options: Any) -> Any:
         registry = setup_registry(option, *args, **options)
-        if registry is None:  # it was there
+        if registry is None:  # it already exists
             return None
         build, register, names, settings = registry
         kind = option.removeprefix("--").replace("-", "_")
@@ -212,14 +213,14 @@ def _knowing(setup_registry: Callable[..., Any]) -> Callable[..., Any]:
 def _known(
     kind: str, build: Callable[..., Any], names: Sequence[Collection[str]], *setting_names: str
 ) -> Callable[..., Any]:
-    """A function of fairseq's that builds a part by its name, and refuses names without one.
+    """Wrap a function of fairseq that builds a part by name, to refuse unknown names.
 
     Args:
         kind: of the part, for messages, such as `task`.
-        build: gets settings, or the name itself, first.
-        names: of all parts that have been registered.
-        setting_names: settings by the first of which, where it is text, the name goes; omegaconf's
-            form of the settings has `_name`.
+        build: its first argument is the settings, or the name itself.
+        names: registries with all known names.
+        setting_names: settings that may hold the name, the first that is text counts; in
+            omegaconf's form of the settings it is `_name`.
     """
 
     @functools.wraps(build)
@@ -228,7 +229,7 @@ def _known(
         name = next((value for value in candidates if isinstance(value, str)), None)
         if name is not None and not any(name in registry for registry in names):
             raise SettingError(
-                f"`{kind}` must be one of fairseq's or of `--user-dir`; {shown(name)} is none"
+                f"`{kind}` must be one of fairseq's or of `--user-dir`; {shown(name)} is not"
             )
         from omegaconf.errors import OmegaConfBaseException
 
@@ -237,19 +238,19 @@ def _known(
         except OmegaConfBaseException as error:
             reason = str(error).partition("\n")[0]
             raise SettingError(
-                f"`{kind}` must have the settings that it knows: {reason}"
+                f"`{kind}` must have only settings that it supports: {reason}"
             ) from error
 
     return checked
 
 
 def no_hub(*_: Any, **__: Any) -> None:
-    """``torch.hub.load``, where a data folder's settings say what is downloaded and run.
+    """Replaces ``torch.hub.load`` where a data folder's settings name what to download and run.
 
     Raises:
         SettingError: always.
     """
     raise SettingError(
-        "a data folder's `tts_model_id` must not be loaded: it is code from elsewhere; load that "
+        "a data folder's `tts_model_id` must not be loaded, since it names foreign code; load that "
         "model with torch.hub yourself"
     )

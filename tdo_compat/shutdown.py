@@ -1,6 +1,6 @@
-"""How a training ends before its time: asked to by a signal, or out of memory.
+"""Ends a training early: at a signal, or out of memory.
 
-``training_patches`` gives these functions to fairseq's trainer.
+``training_patches`` installs these functions in fairseq's trainer.
 """
 
 import atexit
@@ -19,20 +19,20 @@ import torch
 from tdo_compat.errors import lacks_memory, tell
 
 SIGNALS = (signal.SIGTERM, signal.SIGUSR1)
-ENDED = 128 + signal.SIGTERM  # the exit code, whichever signal it was
-FIRST = "checkpoint_last.pt"  # fairseq's --restore-file unless another is given
+ENDED = 128 + signal.SIGTERM  # the exit code for any of the signals
+FIRST = "checkpoint_last.pt"  # fairseq's default --restore-file
 
 
 def going_on(cfg: Any, suffix: str = "") -> str:
-    """What to do after a training has ended: a clause for the end of a message."""
+    """How to resume an ended training: a clause for the end of a message."""
     name = os.path.join(cfg.checkpoint.save_dir, f"checkpoint_last{suffix}.pt")
     if not os.path.exists(name):
-        return f"there is no {name} to go on from"
+        return f"there is no {name} to resume from"
     flags = {"--restore-file": cfg.checkpoint.restore_file != FIRST}
     for what in ("optimizer", "lr-scheduler", "meters", "dataloader"):
         flags[f"--reset-{what}"] = getattr(cfg.checkpoint, f"reset_{what.replace('-', '_')}")
     left_out = ", ".join(f"`{option}`" for option, is_set in flags.items() if is_set)
-    return f"the same command{left_out and f' without {left_out}'} goes on from {name}"
+    return f"the same command{left_out and f' without {left_out}'} resumes from {name}"
 
 
 def _who(trainer: Any) -> str:
@@ -42,17 +42,17 @@ def _who(trainer: Any) -> str:
     return f"the worker of rank {trainer.data_parallel_rank} of {workers}"
 
 
-# --- asked to ----------------------------------------------------------------------------------
+# --- at a signal -------------------------------------------------------------------------------
 
 
 def end_when_told(trainer: Any) -> None:
-    """Let SIGTERM and SIGUSR1 end a training after an update, with a checkpoint, and ENDED.
+    """Make SIGTERM and SIGUSR1 end a training after an update, with a checkpoint and code ENDED.
 
-    One worker's signal is enough. Whether there was one travels with the numbers that workers add
-    up in each update anyway, so that all know it of the same update, without a word more.
+    One worker's signal is enough. The number of signals is part of the sums that workers exchange
+    in each update anyway, so that all of them end after the same update, without further messages.
 
     Args:
-        trainer: fairseq's class, which is changed.
+        trainer: fairseq's class, changed in place.
     """
     get_train_iterator = trainer.get_train_iterator
     train_step, valid_step = trainer.train_step, trainer.valid_step
@@ -60,7 +60,7 @@ def end_when_told(trainer: Any) -> None:
 
     @functools.wraps(get_train_iterator)
     def listening(self: Any, *args: Any, **options: Any) -> Any:
-        # until here there is nothing to save
+        # before this there is nothing to save
         self._train_iterator = get_train_iterator(self, *args, **options)
         if "_told" not in vars(self):
             self._told, self._saved_last = _listen(self), False
@@ -91,12 +91,12 @@ def end_when_told(trainer: Any) -> None:
 
     @functools.wraps(training_time)
     def after_update(self: Any) -> Any:
-        # fairseq's loop asks for it once an update is logged, before it validates and saves
+        # fairseq's loop calls this after an update is logged, before it validates and saves
         _end_if_agreed(self)
         return training_time(self)
 
     noted_valid_step = step(valid_step)
-    trainer._told = ()  # of a trainer that is given its batches without an iterator
+    trainer._told = ()  # for a trainer that gets its batches without an iterator
     trainer.get_train_iterator = listening
     trainer.train_step, trainer.valid_step = step(train_step), in_validation
     trainer._aggregate_logging_outputs = with_signals
@@ -104,14 +104,14 @@ def end_when_told(trainer: Any) -> None:
 
 
 def _listen(trainer: Any) -> list[int]:
-    """The signals that come from now on, for as long as the trainer is there."""
+    """The signals received from now on, for as long as the trainer exists."""
     signals: list[int] = []
     try:
         before: dict[int, Any] = {
             number: signal.signal(number, lambda number, _: signals.append(number))
             for number in SIGNALS
         }
-    except ValueError:  # not the main thread: whoever has that one answers signals
+    except ValueError:  # not the main thread, which handles signals
         return signals
     trainer._restoring = weakref.finalize(trainer, _restore, before)
     trainer._restoring.atexit = False
@@ -120,25 +120,25 @@ def _listen(trainer: Any) -> list[int]:
 
 def _restore(before: dict[int, Any]) -> None:
     for number, handler in before.items():
-        with contextlib.suppress(ValueError):  # what collects garbage need not be the main thread
+        with contextlib.suppress(ValueError):  # garbage collection may run in another thread
             signal.signal(number, handler)
 
 
 def obedient_loader(loader: Any) -> Any:
-    """A ``DataLoader`` whose processes are ended by their trainer, and by no other's SIGTERM.
+    """A ``DataLoader`` whose processes end only by their trainer, not by other SIGTERMs.
 
-    torchrun and Slurm may tell all processes, while the trainer needs these until its update is
-    done. They inherit that signals wait for them, so that there is no moment without.
+    torchrun and Slurm may signal all processes, while the trainer needs the loading processes until
+    its update is done. They inherit blocked signals, so that there is no unprotected moment.
 
-    What the trainer has is not theirs to throw away. A fork inherits its garbage too, such as the
-    last epoch's iterator, and Python may collect that in the new process: pinned batches then ask a
-    GPU that a fork cannot use, which aborts it, and the old iterator waits for processes that are
-    not its own.
+    They must not collect the trainer's garbage. A fork inherits it, such as the last epoch's
+    iterator, and Python may collect it in the new process: pinned batches then call a GPU that a
+    fork cannot use, which aborts it, and the old iterator waits for processes that are not its
+    children.
 
-    They end with the last batch. fairseq asks for processes that outlive an epoch, or counts
-    batches and never learns that there are no more. It leaves both to Python's garbage collection,
-    where torch cannot reach its processes any more and waits five seconds for them: in every epoch,
-    every validation, and every set that is decoded.
+    They end with the last batch. fairseq requests processes that outlive an epoch, or counts
+    batches and never reads the end. It leaves both to Python's garbage collection, when torch can
+    no longer reach its processes and waits five seconds for them: in every epoch, every validation,
+    and every set that is decoded.
     """
 
     class Loader(loader):  # type: ignore[misc]
@@ -161,7 +161,7 @@ def obedient_loader(loader: Any) -> Any:
 
 
 def _let_go_at_end(iterator: Any, count: int) -> Iterator[Any]:
-    """The same batches, so many; what they come from is gone before the last one is out."""
+    """The same ``count`` batches; releases the iterator before the last batch is yielded."""
     for left in reversed(range(count)):
         batch = next(iterator)
         if not left:
@@ -170,9 +170,9 @@ def _let_go_at_end(iterator: Any, count: int) -> Iterator[Any]:
 
 
 def _begin_to_load(_: int) -> None:
-    """Collect no garbage but its own, and obey nobody but the parent.
+    """Collect no inherited garbage, and accept signals only from the parent.
 
-    torch, too, asks by SIGTERM, so that who sent it decides.
+    torch also uses SIGTERM to end the process, so the sender decides.
     """
     gc.freeze()
     gc.enable()
@@ -192,28 +192,28 @@ def _end_if_agreed(trainer: Any) -> None:
     last = updates >= (cfg.optimization.max_update or float("inf"))
     if not trainer._agreed or (last and trainer._saved_last):
         return
-    trainer._agreed = 0  # saving asks for the training time, too
+    trainer._agreed = 0  # since saving also calls for the training time
     from fairseq import checkpoint_utils
 
     checkpoint_utils.save_checkpoint(cfg.checkpoint, trainer, trainer._train_iterator, None)
-    if last:  # fairseq ends it by itself, if it gets the time to validate
+    if last:  # fairseq ends the training itself, if it has the time to validate
         trainer._saved_last = True
         _keep_exit_code(trainer)
         return
     if trainer.data_parallel_world_size > 1:
-        # a worker that has ended takes the others with it, also the one that writes
+        # a worker that ends takes the others with it, including the one that writes
         torch.distributed.barrier(trainer.data_parallel_process_group)
     if trainer.is_data_parallel_master:
         unsaved = cfg.checkpoint.no_save or cfg.checkpoint.no_last_checkpoints
         how = going_on(cfg, trainer.checkpoint_suffix)
-        how = "nothing was saved, as it was asked for" if unsaved else how
+        how = "nothing was saved, as the options require" if unsaved else how
         tell(f"ended by a signal after update {updates}: {how}")
     _keep_exit_code(trainer)
     raise SystemExit(ENDED)
 
 
 def _keep_exit_code(trainer: Any) -> None:
-    """Torchrun may tell its worker once more while Python leaves, which takes its handlers away."""
+    """torchrun may signal its worker again while Python exits and has removed its handlers."""
     if torch.distributed.is_torchelastic_launched() and hasattr(trainer, "_restoring"):
         trainer._restoring.detach()
         atexit.register(_restore, dict.fromkeys(SIGNALS, signal.SIG_IGN))
@@ -223,18 +223,18 @@ def _keep_exit_code(trainer: Any) -> None:
 
 
 class OutOfMemory(Exception):
-    """A batch was too large. Shown as one line, without a traceback."""
+    """A batch was too large for memory. Shown as one line, without a traceback."""
 
     one_line = True
 
 
 def end_without_memory(trainer: Any) -> None:
-    """Let a batch for which memory does not suffice end the training, with its shape.
+    """Make a batch that does not fit into memory end the training, and report its shape.
 
-    fairseq would leave it out; with several workers the others would wait for it for ever.
+    fairseq would skip the batch; with several workers the others would wait forever.
 
     Args:
-        trainer: fairseq's class, which is changed.
+        trainer: fairseq's class, changed in place.
     """
     prepare, train_step, valid_step = (
         trainer._prepare_sample,
@@ -249,7 +249,7 @@ def end_without_memory(trainer: Any) -> None:
 
     @functools.wraps(train_step)
     def train(self: Any, samples: Any, raise_oom: bool = True) -> Any:
-        # whatever is asked for: what is not raised here would be left out
+        # regardless of raise_oom: without raising, the batch would be skipped
         try:
             return train_step(self, samples, raise_oom=True)
         except RuntimeError as error:
@@ -268,11 +268,11 @@ def end_without_memory(trainer: Any) -> None:
             raise OutOfMemory(_sentence(self, "validation", _smaller_valid(self.cfg))) from error
 
     trainer._prepare_sample, trainer.train_step, trainer.valid_step = noting, train, validate
-    trainer._log_oom = lambda self, error: None  # pages of tables
+    trainer._log_oom = lambda self, error: None  # prints pages of tables
 
 
 def _shape(sample: Any) -> str | None:
-    """What a batch's size is; None of what stands for no batch, or is not of tokens."""
+    """The size of a batch; None for a dummy, or if the batch does not consist of tokens."""
     if not isinstance(sample, dict):
         return None
     inputs = sample.get("net_input")
@@ -293,7 +293,7 @@ def _shape(sample: Any) -> str | None:
 
 
 def _smaller(cfg: Any) -> str:
-    """Flags for batches of half the size in updates of the same size."""
+    """Flags for batches of half the size and updates of the same size."""
     sizes = {"--max-tokens": cfg.dataset.max_tokens, "--batch-size": cfg.dataset.batch_size}
     now = [f"{flag} {size}" for flag, size in sizes.items() if size]
     half = [f"{flag} {max(1, size // 2)}" for flag, size in sizes.items() if size]

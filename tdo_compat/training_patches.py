@@ -1,17 +1,17 @@
-"""Patches of running: how training resumes and ends, of many workers, and in which precision."""
+"""Patches of training: resuming, ending, distributed workers, and precision."""
 
 from __future__ import annotations
 
 from tdo_compat.registry import TORCHRUN, overlay, patch
 
-TYPE_CHECKING = False  # that of typing, which is not imported at each start of Python
+TYPE_CHECKING = False  # typing's constant, without importing typing at each start of Python
 if TYPE_CHECKING:
     from typing import Any
 
 
 @patch(
     "restored-task",
-    "resuming gives the task no chance to compare its dictionary with the checkpoint's",
+    "the task cannot compare its dictionary with the checkpoint's when a training resumes",
     "fairseq 0.12.2",
     lambda: True,
     "fairseq.trainer",
@@ -32,7 +32,7 @@ def _restore_task(module: Any) -> None:
         loaded.clear()
         extra_state = original(self, filename, reset_optimizer, *args, **kwargs)
         if extra_state is not None and self.data_parallel_world_size > 1:
-            # the first worker alone has read the file
+            # only the first worker has read the file
             loaded[:] = module.distributed_utils.broadcast_object(
                 loaded,
                 src_rank=0,
@@ -50,7 +50,7 @@ def _restore_task(module: Any) -> None:
 
 @patch(
     "ends-when-told",
-    "SIGTERM ends a training where it is, without a checkpoint",
+    "SIGTERM ends a training immediately, without a checkpoint",
     "fairseq 0.12.2",
     lambda: True,
     "fairseq.trainer",
@@ -63,7 +63,7 @@ def _end_when_told(module: Any) -> None:
 
 @patch(
     "loading-goes-on",
-    "a signal to all processes ends those that load data, and so a training before its checkpoint",
+    "a signal to all processes ends those that load data, and so the training before it saves",
     "every torch",
     lambda: True,
     "fairseq.data.iterators",
@@ -78,7 +78,7 @@ def _loading_goes_on(module: Any) -> None:
 
 @patch(
     "out-of-memory",
-    "a batch that is too large is left out, or all workers but one wait for ever",
+    "a batch that is too large is skipped, or all workers but one wait forever",
     "fairseq 0.12.2",
     lambda: True,
     "fairseq.trainer",
@@ -91,7 +91,7 @@ def _end_without_memory(module: Any) -> None:
 
 @patch(
     "workers-end-together",
-    "when one worker fails, the others may wait for it for ever",
+    "when one worker fails, the others may wait forever",
     "fairseq 0.12.2",
     lambda: True,
     "fairseq.distributed.utils",
@@ -119,8 +119,8 @@ def _hand_signals_on(module: Any) -> None:
 
 @patch(
     "torchrun-ending",
-    "torchrun puts a traceback behind a worker's one line, hides that a signal ended a training, "
-    "and leaves it 30 seconds",
+    "torchrun adds a traceback to a worker's single line, hides that a signal ended a training, "
+    "and gives it 30 seconds",
     "every torch",
     lambda: True,
     TORCHRUN,
@@ -133,7 +133,7 @@ def _end_like_workers(module: Any) -> None:
 
 @patch(
     "records-trainings",
-    "a training leaves no log, settings or versions beside its checkpoints",
+    "a training stores no log, settings or versions with its checkpoints",
     "fairseq 0.12.2",
     lambda: True,
     "fairseq.distributed.utils",
@@ -146,7 +146,7 @@ def _record_trainings(module: Any) -> None:
 
 @patch(
     "watched-progress",
-    "what a training logs reaches the trackers that fairseq knows, and no others",
+    "a training can log only to the trackers that fairseq supports",
     "fairseq 0.12.2",
     lambda: True,
     "fairseq.logging.progress_bar",
@@ -159,7 +159,7 @@ def _watch_progress(module: Any) -> None:
 
 @patch(
     "one-wandb-run",
-    "each epoch and each validation begins another run of wandb",
+    "each epoch and each validation starts another wandb run",
     "wandb 0.31",
     lambda: __import__("importlib.util").util.find_spec("wandb") is not None,
     "fairseq.logging.progress_bar",
@@ -167,7 +167,7 @@ def _watch_progress(module: Any) -> None:
 def _one_wandb_run(module: Any) -> None:
     from tdo_compat.recording import one_run
 
-    if module.wandb is not None:  # it may be there and fail to import
+    if module.wandb is not None:  # it may be installed but fail to import
         module.wandb = overlay(module.wandb, init=one_run(module.wandb))
 
 

@@ -1,4 +1,4 @@
-"""Patches for today's Python, torch, numpy and bitarray: what fairseq uses and is gone."""
+"""Patches for current Python, torch, numpy and bitarray: features of theirs that are gone."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import sys
 
 from tdo_compat.registry import overlay, patch, version
 
-TYPE_CHECKING = False  # that of typing, which is not imported at each start of Python
+TYPE_CHECKING = False  # typing's constant, without importing typing at each start of Python
 if TYPE_CHECKING:
     from typing import Any
 
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     lambda: sys.version_info >= (3, 11),
 )
 class _HashableDataclasses:
-    """While a fairseq file runs, its ``@dataclass`` keeps ``object.__hash__``.
+    """While a fairseq file runs, makes its ``@dataclass`` keep ``object.__hash__``.
 
-    Python 3.11 takes an unhashable default for a mutable one. The default itself has to stay in
+    Python 3.11 treats an unhashable default as mutable. The default itself has to stay in
     ``Field.default``, where fairseq's ``hydra_init`` reads it.
     """
 
@@ -83,7 +83,7 @@ def _new_autocast(module: Any) -> None:
 
 @patch(
     "torch-warnings",
-    "torch warns, on a CPU, of fairseq's pinned memory and of its mixed attention masks",
+    "torch on a CPU warns about fairseq's pinned memory and its mixed attention masks",
     "torch 2.0",
     lambda: version("torch") >= (2, 0),
     "fairseq.data.iterators",
@@ -96,7 +96,7 @@ def _quiet_torch(module: Any) -> None:
 
 
 def _old_names(numpy: Any) -> dict[str, Any]:
-    """Those of numpy's old names that this numpy has no more."""
+    """numpy's old names that this numpy no longer has."""
     import types
 
     old = {"int": int, "float": float, "compat": types.SimpleNamespace(long=int)}

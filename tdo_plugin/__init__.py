@@ -1,7 +1,7 @@
 """Multilingual neural machine translation with decoder-only and two-stage models, for fairseq.
 
 ``--user-dir tdo_plugin`` imports this package, which registers its models, criterions and tasks.
-Without fairseq nothing is registered and nothing heavy is imported: registration waits for it.
+Without fairseq nothing is registered and nothing large is imported: registration is deferred.
 """
 
 from importlib import import_module

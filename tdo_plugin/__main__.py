@@ -1,4 +1,4 @@
-"""``python -m tdo_plugin`` is ``tdo``."""
+"""``python -m tdo_plugin`` runs ``tdo``."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""Averaging the parameters of fairseq checkpoints."""
+"""Finds, compares and averages fairseq checkpoints."""
 
 import json
 import math
@@ -19,13 +19,13 @@ from tdo_plugin.modules.checkpoint_upgrade import upgraded
 
 State = dict[str, Any]
 
-# What fairseq calls a checkpoint of an interval of updates, and of an epoch; and those that are
-# chosen by validation, copies of one of the others for as long as that is kept.
+# fairseq's names of checkpoints written after a number of updates or an epoch; checkpoints chosen
+# by validation are copies of these while the originals are kept.
 REGULAR = re.compile(r"checkpoint(\d+|_\d+_(?P<updates>\d+))\.pt")
 CHOSEN = re.compile(r"checkpoint(\.best_.+|_best)\.pt")
 
-# Options that decide what a model's parameters mean; all else on the command line, from the data
-# folder to the learning rate, may differ between checkpoints of one run.
+# Options that determine what a model's parameters mean; all others, from the data folder to the
+# learning rate, may differ between checkpoints of one run.
 MEANING = re.compile(
     r"_name|arch|activation_fn|cross_self_attention|layernorm_embedding|lang_tok\w+|"
     r"max_(source|target)_positions|(tdo|encoder|decoder|share|adaptive)(_\w+)?|"
@@ -33,19 +33,19 @@ MEANING = re.compile(
 )
 FREE = re.compile(r"\w*(dropout|layerdrop|freeze|xformers)\w*|tdo_plain")
 
-# A tensor in which fairseq's modules remember their type and device; its number is never set.
+# A tensor in which fairseq's modules keep their type and device; its value is never set.
 TYPE_ONLY = re.compile(r"(.+\.)?_float_tensor")
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """One checkpoint.
+    """A checkpoint.
 
     Attributes:
         path: of the file.
-        updates: how many updates it has seen; 0 where the file does not say.
-        loss: its validation loss, or whatever metric the run chose the best by; None without one.
-        maximize: whether more of that metric is better.
+        updates: number of updates; 0 if the file does not record it.
+        loss: its validation loss, or the metric that chose the best checkpoint; None without one.
+        maximize: whether higher values of that metric are better.
     """
 
     path: Path
@@ -55,20 +55,20 @@ class Candidate:
 
 
 def read(path: Path, option: str = "--inputs") -> State:
-    """A checkpoint, its tensors mapped from the file rather than read.
+    """A checkpoint, with its tensors memory-mapped.
 
     Args:
         path: of the file.
-        option: which named it, for messages.
+        option: that sets it, for messages.
 
     Raises:
-        UserError: on a file that is missing.
-        CheckpointError: on one that is damaged, or no checkpoint of a model.
+        UserError: the file is missing.
+        CheckpointError: it is damaged, or not a checkpoint of a model.
     """
     if not path.is_file():
         raise UserError(f"`{option}` must name files that exist; {path} does not")
     try:
-        # older versions of torch wrote files that cannot be mapped
+        # files of older torch versions cannot be mapped
         mapped = zipfile.is_zipfile(path)
         state = safe_load(str(path), map_location="cpu", mmap=mapped or None)
     except OSError as error:
@@ -77,7 +77,7 @@ def read(path: Path, option: str = "--inputs") -> State:
 
 
 def describe(path: Path, state: State) -> Candidate:
-    """What a checkpoint says of itself."""
+    """The information that a checkpoint records about itself."""
     history = state.get("optimizer_history") or [{}]
     loss = (state.get("extra_state") or {}).get("val_loss")
     loss = None if loss is None or not math.isfinite(loss) else float(loss)
@@ -90,17 +90,17 @@ def last_of(folder: Path, count: int, option: str = "--last") -> list[Path]:
     """The ``count`` regular checkpoints of a folder with the most updates, newest first.
 
     Raises:
-        UserError: where the folder has fewer.
+        UserError: the folder has fewer.
     """
     newest = _by_updates(folder)[::-1]
     return _enough(option, newest, count, f"checkpoints in {folder}")
 
 
 def regular(folder: Path, option: str = "--path") -> list[Path]:
-    """The regular checkpoints of a folder by updates, one of those that have seen as many.
+    """The regular checkpoints of a folder in the order of updates, one for each number of updates.
 
     Raises:
-        UserError: where it has none.
+        UserError: the folder has none.
     """
     checkpoints = _by_updates(folder)
     if not checkpoints:
@@ -120,11 +120,11 @@ def _by_updates(folder: Path) -> list[Path]:
 def best_of(folder: Path, count: int, option: str = "--best", since: int = 0) -> list[Path]:
     """The ``count`` checkpoints of a folder with the best validation loss, best first.
 
-    Copies of one checkpoint under several names count once. Runs that choose by a metric of
-    which more is better are followed in that. Those of fewer updates than ``since`` are left out.
+    Copies of one checkpoint under several names count once. If the run maximizes a metric, higher
+    is better. Checkpoints with fewer updates than ``since`` are ignored.
 
     Raises:
-        UserError: where fewer have a validation loss.
+        UserError: fewer checkpoints have a validation loss.
     """
     candidates: dict[int, Candidate] = {}
     paths = sorted(folder.iterdir())
@@ -141,7 +141,7 @@ def best_of(folder: Path, count: int, option: str = "--best", since: int = 0) ->
 
 
 def _rank(candidate: Candidate) -> tuple[float, int]:
-    """Better first; of equals the later."""
+    """Sort key: better first, and later first among equals."""
     assert candidate.loss is not None
     return -candidate.loss if candidate.maximize else candidate.loss, -candidate.updates
 
@@ -159,21 +159,21 @@ def _enough(option: str, paths: list[Path], count: int, what: str) -> list[Path]
 def average(
     paths: Sequence[Path], progress: Callable[[Candidate], None] = lambda candidate: None
 ) -> State:
-    """The mean of the parameters, in float64, as a checkpoint in the inputs' own type.
+    """The mean of the parameters, computed in float64, as a checkpoint in the inputs' type.
 
-    Configuration and task state are those of the input with most updates, integer entries too;
-    optimizer state is left out; tied parameters stay tied. Inputs are compared before anything is
-    added up, and read one by one: two models are in memory, one of them in float64.
+    Configuration, task state and integer entries are those of the input with the most updates;
+    optimizer state is left out; tied parameters stay tied. Inputs are compared before averaging and
+    read one by one: two models are in memory, one of them in float64.
 
     Args:
         paths: of the checkpoints.
         progress: called with each checkpoint before it is added.
 
     Raises:
-        UserError: on inputs that are missing, damaged, given twice, or of different models.
+        UserError: inputs are missing, damaged, repeated, or of different models.
     """
     if len({path.resolve() for path in paths}) < len(paths):
-        raise UserError("`--inputs` must name each checkpoint once; some are there twice")
+        raise UserError("`--inputs` must name each checkpoint once; some are repeated")
     reference = _read_upgraded(paths[0])
     inputs, ties = [], []
     for path in paths:
@@ -193,13 +193,13 @@ def average(
 
 
 def _read_upgraded(path: Path) -> State:
-    """As :func:`read`, so that checkpoints of one run on both sides of an update fit together."""
+    """As :func:`read`, with current parameter names, so that older checkpoints of a run match."""
     state = read(path)
     return {**state, "model": upgraded(state["model"])}
 
 
 def _first_of_storage(model: Mapping[str, Tensor]) -> dict[str, str]:
-    """For each entry the first one that is the same tensor under another name, or itself."""
+    """For each entry the first entry that is the same tensor, or itself."""
     first: dict[Any, str] = {}
     for name, value in model.items():
         first.setdefault(_place(value), name)
@@ -217,14 +217,14 @@ def _add(
     sums: dict[tuple[str, ...], Tensor],
     path: Path,
 ) -> None:
-    """Add one model's floating-point entries; those that are tied in all inputs once."""
+    """Add a model's floating-point entries; entries that are tied in all inputs are added once."""
     added = set()
     for name, tie in names.items():
         value = model[name]
         if not value.is_floating_point() or tie in added or TYPE_ONLY.fullmatch(name):
             continue
         if not torch.isfinite(value).all():
-            raise UserError(f"`--inputs` must hold finite parameters; {name} in {path} does not")
+            raise UserError(f"`--inputs` must have finite parameters; {name} in {path} does not")
         added.add(tie)
         if tie in sums:
             sums[tie] += value
@@ -238,7 +238,7 @@ def _result(
     names: Mapping[str, tuple[str, ...]],
     sums: dict[tuple[str, ...], Tensor],
 ) -> State:
-    """The checkpoint to write. fairseq wants a training position, even of what it only decodes."""
+    """The checkpoint to write. fairseq requires a training position, even for decoding."""
     model, means = newest["model"], {}
     for name, tie in names.items():
         if tie in sums:
@@ -262,10 +262,10 @@ def _result(
 
 
 def _compare(first_path: Path, first: State, path: Path, state: State) -> None:
-    """Raise UserError unless both are checkpoints of one model."""
+    """Raise UserError unless both checkpoints are of the same model."""
     differs = f"`--inputs` must be checkpoints of one model; {first_path} and {path} differ in "
     first_options, second_options = options(first), options(state)
-    # an older one lacks the newer options, which were off
+    # older checkpoints lack newer options, which then have their defaults
     if first_options.keys() != second_options.keys():
         first_options, second_options = (
             {**_defaults(), **stored} for stored in (first_options, second_options)
@@ -283,7 +283,7 @@ def _compare(first_path: Path, first: State, path: Path, state: State) -> None:
         if pair[0] != pair[1]:
             raise UserError(f"{differs}{name}: {pair[0]} and {pair[1]}")
     tasks = [checkpoint.get("task_state") or {} for checkpoint in (first, state)]
-    # of an older one the options say it, which were compared
+    # for older checkpoints these are in the options, which have been compared
     ours = {"remembered"} | ({*tasks[0]} ^ {*tasks[1]}) & {"text", "text_form"}
     for key in sorted({*tasks[0], *tasks[1]} - ours):
         if tasks[0].get(key) != tasks[1].get(key):
@@ -305,7 +305,7 @@ def _kind(value: Tensor) -> str:
 
 
 def options(state: State) -> dict[str, str]:
-    """The options of a checkpoint that decide what its parameters mean, each as text."""
+    """The options of a checkpoint that determine the meaning of its parameters, each as text."""
     config = state["cfg"]["model"] if state.get("cfg") else state.get("args")
     pairs: Iterable[tuple[str, Any]] = ()
     if isinstance(config, Namespace):

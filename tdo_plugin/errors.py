@@ -1,4 +1,4 @@
-"""The error that users see as one line."""
+"""Errors that users see as one line."""
 
 import sys
 
@@ -6,20 +6,20 @@ from tdo_compat.errors import one_line
 
 
 class UserError(ValueError):
-    """A mistake in what a user asked for. Commands print it as one line, without a traceback.
+    """A user's mistake. Commands print it as one line, without a traceback.
 
-    The text names the option in back quotes, then what it must be, then what it is.
+    The message names the option in backquotes, then what it must be, then what it is.
     """
 
     one_line = True
 
 
 def line_or_traceback(error: BaseException) -> str:
-    """An error in one line; a fault of the program leaves its traceback on standard error too."""
+    """An error as one line; for an internal error also prints its traceback to standard error."""
     line = one_line(type(error), error)
     if line is not None:
         return line
-    import traceback  # slow to import, and wanted after a fault alone
+    import traceback  # slow to import, and needed only after an internal error
 
     traceback.print_exception(error, file=sys.stderr)
     return f"{type(error).__name__}: {str(error).partition(chr(10))[0]}"

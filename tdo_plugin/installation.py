@@ -1,4 +1,4 @@
-"""How this package is installed, what it carries, and the commands that change its environment.
+"""How this package is installed, its data files, and commands that change its environment.
 
 A clone has files beside the package (experiments, benchmarks, reference pages, tested versions). A
 wheel carries the same files inside the package, laid out in the same way (`FILES`).
@@ -40,8 +40,8 @@ def line(program: str, *words: str) -> str:
     """A command line for this Python's environment, as a shell reads it.
 
     Args:
-        program: `tdo` or `pip`. It stands by its name where the shell would find this
-            environment's one, and otherwise as a module of this Python.
+        program: `tdo` or `pip`. It is called by name if the shell would find that of this
+            environment, and otherwise as a module of this Python.
         words: its arguments.
     """
     here, found = Path(sys.executable).parent / program, shutil.which(program)
@@ -51,7 +51,7 @@ def line(program: str, *words: str) -> str:
 
 
 def install_again() -> str:
-    """The command line that installs this package again, from where it came."""
+    """The command line that installs this package again from its source."""
     if kind() == DOCKER:
         return build_image()
     if kind() == CLONE:

@@ -1,8 +1,8 @@
-"""The one rule for names that come from outside: languages, systems, groups, experiments.
+"""Rules for names that users provide: languages, systems, groups, experiments.
 
-A language's name becomes part of file names, of pairs (`en-de`) and of tags; that of a part
-of a file of experiments becomes a folder. Names of systems and groups are titles in tables and
-pictures. What is written into a script may be any text on one line.
+A language's name becomes part of file names, pairs (`en-de`) and tags; the name of an experiment's
+part becomes a folder. Names of systems and groups are titles in tables and figures. Text that is
+written to a script may be anything on one line.
 """
 
 from __future__ import annotations
@@ -19,27 +19,27 @@ LANGUAGE_IS = "letters, digits and _, a letter first, such as de or pt_BR"
 PART = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*", re.ASCII)
 DIRECTION = re.compile(rf"({LANGUAGE})-({LANGUAGE})", re.ASCII)
 
-LONGEST = 200  # characters of a title
+LONGEST = 200  # maximum characters of a title
 _CODE = re.compile(LANGUAGE, re.ASCII)
-_CONTROL = ("Cc", "Cs", "Zl", "Zp")  # control characters, halves of others, ends of lines
+_CONTROL = ("Cc", "Cs", "Zl", "Zp")  # control characters, surrogates, line and paragraph separators
 
 
 def is_language(name: object) -> bool:
-    """Whether a language may be called so."""
+    """Whether the name is valid for a language."""
     return isinstance(name, str) and _CODE.fullmatch(name) is not None
 
 
 def is_direction(name: object) -> bool:
-    """Whether it is a source's and a target's name with a hyphen between them."""
+    """Whether the name consists of two language names separated by a hyphen."""
     return isinstance(name, str) and DIRECTION.fullmatch(name) is not None
 
 
 def check_languages(names: Iterable[object], place: str) -> None:
-    """Raise UserError where one of the names cannot be a language's.
+    """Raise UserError if a name is not valid for a language.
 
     Args:
-        names: that were given, or read.
-        place: what has them, in back quotes where it is an option or a file.
+        names: to check.
+        place: where they come from, in backquotes if it is an option or a file.
     """
     for name in names:
         if not is_language(name):
@@ -49,7 +49,7 @@ def check_languages(names: Iterable[object], place: str) -> None:
 
 
 def check_directions(names: Iterable[object], place: str) -> None:
-    """Raise UserError where one of the names is no direction; see `check_languages`."""
+    """Raise UserError if a name is not a direction; see `check_languages`."""
     for name in names:
         if not is_direction(name):
             raise UserError(
@@ -59,12 +59,12 @@ def check_directions(names: Iterable[object], place: str) -> None:
 
 
 def on_one_line(text: str) -> bool:
-    """Whether text has no control characters, nor others that end a line."""
+    """Whether text has no control characters and no line or paragraph separators."""
     return not any(unicodedata.category(character) in _CONTROL for character in text)
 
 
 def check_line(option: str, *texts: object) -> None:
-    """Raise UserError where a value that is written into a script, or a file of lines, ends one."""
+    """Raise UserError if a value for a script or a file of lines contains a line break."""
     for text in map(str, texts):
         if not on_one_line(text):
             raise UserError(
@@ -74,7 +74,7 @@ def check_line(option: str, *texts: object) -> None:
 
 
 def check_titles(names: Iterable[object], place: str) -> None:
-    """Raise UserError where a system or a group cannot be called so; see `check_languages`."""
+    """Raise UserError if a name is not valid for a system or group; see `check_languages`."""
     for name in names:
         if not isinstance(name, str) or not name.strip() or not on_one_line(name):
             what = "names without control characters and line breaks"

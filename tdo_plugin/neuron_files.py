@@ -1,4 +1,4 @@
-"""Files of neurons' importance, and of masks that say which neurons a language pair uses.
+"""Files of neuron importance, and of neuron masks for language pairs.
 
 Both are safetensors files with one tensor for each module and a description in the header.
 
@@ -24,7 +24,7 @@ from torch import Tensor
 from tdo_plugin.errors import UserError
 
 VERSION = "1"
-GENERAL = "general/"  # before a module's name: its general neurons, (W,)
+GENERAL = "general/"  # prefix of a module's name for its general neurons, (W,)
 
 MODULE = re.compile(
     r"(?P<stack>encoder_layers|decoder_layers|layers)\.(?P<index>\d+)\."
@@ -34,7 +34,7 @@ MODULE = re.compile(
 
 
 class Place(NamedTuple):
-    """Where a module of neurons stands.
+    """The location of a module with neurons.
 
     Attributes:
         stack: `encoder`, `decoder` or `layers` (of a decoder-only model).
@@ -50,14 +50,14 @@ class Place(NamedTuple):
 
 
 def place_of(module: str) -> Place:
-    """Where a module stands, by its name in the stack of layers.
+    """The location of a module, from its name in the stack of layers.
 
     Raises:
-        ValueError: there are no neurons of that name.
+        ValueError: there is no module with neurons of that name.
     """
     match = MODULE.fullmatch(module)
     if not match:
-        raise ValueError(f"{module} is no module with neurons")
+        raise ValueError(f"{module} is not a module with neurons")
     stack = match["stack"].removesuffix("_layers")
     return Place(stack, int(match["index"]) + 1, match["part"], match["neurons"])
 
@@ -74,17 +74,17 @@ def digest_of(parameters: Mapping[str, Tensor]) -> str:
 
 @dataclass(frozen=True)
 class Importance:
-    """How much each neuron matters to each language pair (Xie et al., 2021, equations 7 and 8).
+    """The importance of each neuron to each language pair (Xie et al., 2021, equations 7 and 8).
 
     Attributes:
         method: `taylor` or `absolute`.
         pairs: such as `de-en`, in the order of rows.
         modules: theta of each module's neurons, (P, W) in float64, in the model's order.
-        sides: of each module, `source` where no target passes its layer, else `target`.
+        sides: of each module, `source` if no target passes its layer, else `target`.
         checkpoint: :func:`digest_of` the model's parameters.
-        about: what else is to be known, for readers: split, sentences and the like.
-        digest: SHA-256 of pairs and tensors; whoever writes the same again has the same. Empty
-            before it is written.
+        about: further information for readers: split, sentences and so on.
+        digest: SHA-256 of pairs and tensors, the same for equal content; empty before the file is
+            written.
     """
 
     kind: ClassVar[str] = "neuron importance"
@@ -99,27 +99,27 @@ class Importance:
 
     @property
     def inner(self) -> str:
-        """Where inner neurons of feed-forward networks were measured: `after` or `before` the ReLU.
+        """Whether inner neurons of FFNs were measured `after` or `before` the ReLU.
 
-        Files that do not say are of a time when it was always before.
+        Older files do not record it; then it was before.
         """
         return str(self.about.get("settings", {}).get("inner", "before"))
 
     def write(self, path: Path) -> None:
-        """To a file that appears only complete."""
+        """Write to a file atomically."""
         described = {"method": self.method, "sides": dict(self.sides)}
         _write(path, self, self.modules, described)
 
     @classmethod
     def read(cls, path: Path, option: str = "FILE") -> Importance:
-        """From a file.
+        """Read from a file.
 
         Args:
-            path: of it.
-            option: which named it, for messages.
+            path: of the file.
+            option: that sets it, for messages.
 
         Raises:
-            UserError: it is missing, damaged, or something else.
+            UserError: the file is missing, damaged, or of another kind.
         """
         tensors, header, digest = _read(path, cls.kind, option)
         modules = {name: tensors[name] for name in header["modules"]}
@@ -142,16 +142,16 @@ class Importance:
 
 @dataclass(frozen=True)
 class Masks:
-    """Which neurons each language pair uses, the general ones included.
+    """The neurons that each language pair uses, including the general ones.
 
     Attributes:
         pairs: such as `de-en`, in the order of rows.
         modules: boolean (P, W), true where a pair uses a neuron, in the model's order.
-        general: boolean (W,), true where a neuron is every pair's.
+        general: boolean (W,), true where all pairs use a neuron.
         checkpoint: digest of the parameters whose neurons were allocated.
-        about: what else is to be known, for readers: share, threshold and the like.
-        digest: SHA-256 of pairs and tensors; whoever writes the same again has the same. Empty
-            before it is written.
+        about: further information for readers: share, threshold and so on.
+        digest: SHA-256 of pairs and tensors, the same for equal content; empty before the file is
+            written.
     """
 
     kind: ClassVar[str] = "neuron masks"
@@ -164,7 +164,7 @@ class Masks:
     digest: str = ""
 
     def write(self, path: Path) -> None:
-        """To a file that appears only complete."""
+        """Write to a file atomically."""
         general = {GENERAL + name: mask for name, mask in self.general.items()}
         _write(path, self, {**self.modules, **general}, {})
 
@@ -206,7 +206,7 @@ def _write(
         partial.touch()
         mode = (
             partial.stat().st_mode
-        )  # as the user's other files have it; safetensors hides its own
+        )  # the user's default permissions; safetensors creates private files
         save_file(kept, partial, metadata)
         partial.chmod(mode)
         os.replace(partial, path)
@@ -220,7 +220,7 @@ def _write(
 
 def _read(path: Path, kind: str, option: str) -> tuple[dict[str, Tensor], dict[str, Any], str]:
     if not path.is_file():
-        raise UserError(f"`{option}` must be a file of {kind}; {path} is none")
+        raise UserError(f"`{option}` must be a file of {kind}; {path} is not one")
     try:
         with safe_open(path, "pt") as stream:
             metadata = stream.metadata() or {}

@@ -1,4 +1,4 @@
-"""Registers with fairseq all that this package has to offer, in a fixed order."""
+"""Registers this package's models, criterions and tasks with fairseq, in a fixed order."""
 
 import tdo_plugin.models
 import tdo_plugin.criterions

@@ -1,8 +1,8 @@
-"""What text passes through on its way into a model, as the options of its training say it.
+"""Text preprocessing settings of a model, from the options of its training.
 
-A checkpoint holds these options, and a model is of use only to text that comes the same way. Here
-they are read from options, compared, and put back; ``tasks/checkpoint_options.py`` does so for a
-command line, ``evaluation/decoding/loading.py`` for ``tdo``.
+A checkpoint contains these options, and its model needs text that was processed in the same way.
+This module reads them from options, compares them, and sets them; ``tasks/checkpoint_options.py``
+applies them to a command line, ``evaluation/decoding/loading.py`` in ``tdo``.
 """
 
 from __future__ import annotations
@@ -18,21 +18,21 @@ from tdo_plugin.errors import UserError
 State = Mapping[str, Any]
 Settings = dict[str, Any]
 
-SIDES = ("encoder_langtok", "decoder_langtok")  # with which tags a source and a target begin
+SIDES = ("encoder_langtok", "decoder_langtok")  # tags of sources and of targets
 STYLES = ("multilingual", "mbart")
-LONGEST = 200  # characters of a value in a message
-# the history of a converted model: what fairseq asks of a checkpoint, trained or not
+LONGEST = 200  # maximum characters of a value in a message
+# the history of a converted model: what fairseq requires of a checkpoint, trained or not
 NOTHING_TRAINED = {"optimizer_name": "none", "lr_scheduler_state": {}, "num_updates": 0}
 
 
 def settings_of(args: Namespace) -> Settings:
-    """What options say of a text's way, by option.
+    """The text settings in parsed options, by option.
 
-    Of ``SIDES`` it is what ``--langtoks`` says, if that says anything of sentence pairs. Options
-    that older checkpoints lack are as they were before there were any.
+    For ``SIDES``, ``--langtoks`` takes precedence if it sets the tags of sentence pairs. Options
+    that older checkpoints lack have the values that applied at that time.
 
     Raises:
-        UserError: on a style of tags that there is not, or other values that fairseq cannot read.
+        UserError: the style of tags is unknown, or fairseq cannot parse another value.
     """
     style = getattr(args, "lang_tok_style", STYLES[0])
     if style not in STYLES:
@@ -52,9 +52,9 @@ def settings_of(args: Namespace) -> Settings:
 
 
 def apply(settings: Settings, args: Namespace) -> None:
-    """Let options say all of these settings, for whichever of fairseq's ways to read them."""
+    """Set all of these settings in options, in each form that fairseq reads."""
     for name, value in settings.items():
-        # fairseq takes the sides of padding as text and would read True as False
+        # fairseq parses the sides of padding from text and would read True as False
         setattr(args, name, str(value) if name.startswith("left_pad") else value)
     source, target = (settings[name] for name in SIDES)
     args.decoder_langtok = target is not None
@@ -62,10 +62,10 @@ def apply(settings: Settings, args: Namespace) -> None:
 
 
 def check_settings(current: Settings, stored: Settings, hint: str = "") -> None:
-    """Hold settings against those of a checkpoint; what one of them lacks is not compared.
+    """Compare settings with those of a checkpoint; settings that either lacks are not compared.
 
     Raises:
-        UserError: on the first that differs; ``hint`` ends its line.
+        UserError: names the first difference; ``hint`` is appended.
     """
     for name, value in stored.items():
         if current.get(name, value) != value:
@@ -76,10 +76,10 @@ def check_settings(current: Settings, stored: Settings, hint: str = "") -> None:
 
 
 def check_members(members: Mapping[Path, State]) -> None:
-    """Hold the checkpoints of an ensemble against the first: all of them read the same text.
+    """Check that all checkpoints of an ensemble need the same text as the first.
 
     Raises:
-        UserError: on the first that differs from it.
+        UserError: names the first difference.
     """
     (first, state), *others = members.items()
     expected = {**settings_of(task_options(state)), "langs": fixed_languages(state)}
@@ -89,14 +89,14 @@ def check_members(members: Mapping[Path, State]) -> None:
             free = name == "langs" and None in (value, actual[name])
             if actual[name] != value and not free:
                 raise UserError(
-                    "`--path` must name checkpoints whose text was made alike; "
+                    "`--path` must name checkpoints with the same text settings; "
                     f"`--{name.replace('_', '-')}` is {shown(value)} for {first}, "
                     f"{shown(actual[name])} for {path}"
                 )
 
 
 def task_options(state: State) -> Namespace:
-    """The options of the task that trained a checkpoint; none where it holds none."""
+    """The options of the task that trained a checkpoint; empty if it has none."""
     cfg = state.get("cfg") or {}
     options = cfg.get("task") if cfg else state.get("args")
     if isinstance(options, Namespace):
@@ -105,13 +105,13 @@ def task_options(state: State) -> Namespace:
 
 
 def is_multilingual(state: State) -> bool:
-    """Whether fairseq's multilingual task or one that is built on it trained a checkpoint."""
+    """Whether fairseq's multilingual task, or one based on it, trained a checkpoint."""
     options = task_options(state)
     return hasattr(options, "lang_tok_style") and bool(getattr(options, "lang_pairs", None))
 
 
 def is_converted(state: State) -> bool:
-    """Whether it is what `tdo convert` wrote, which nothing has trained since."""
+    """Whether it was written by `tdo convert` and has not been trained since."""
     history = state.get("optimizer_history") or ()
     trained_by = [part.get("optimizer_name") for part in history]
     return trained_by == [NOTHING_TRAINED["optimizer_name"]]
@@ -123,12 +123,12 @@ def pairs_of(state: State) -> list[str]:
 
 
 def fixed_languages(state: State) -> list[str] | None:
-    """The languages of a checkpoint where they and their order must stay; else None.
+    """The languages of a checkpoint if they and their order must not change; else None.
 
-    A converted model, which remembers its dictionary alone, may be used with any of its languages.
+    A converted model, which records only its dictionary, may be used with any of its languages.
 
     Raises:
-        UserError: as :func:`languages_of`.
+        UserError: as in :func:`languages_of`.
     """
     remembered = state.get("task_state") or {}
     if remembered and "languages" not in remembered:
@@ -140,7 +140,7 @@ def languages_of(state: State) -> list[str]:
     """The languages of a checkpoint of a multilingual task, in the order of their tags.
 
     Raises:
-        UserError: they stand in a file alone, which is gone.
+        UserError: they are only in a file, which is missing.
     """
     remembered = (state.get("task_state") or {}).get("languages")
     options = task_options(state)
@@ -151,16 +151,16 @@ def languages_of(state: State) -> list[str]:
             lines = Path(file).read_text(encoding="utf-8").split("\n")
         except (OSError, ValueError):
             raise UserError(
-                "the list of languages that the checkpoint was trained with, `--lang-dict "
-                f"{_cut(file)}`, must be a text file that is still there; it is not"
+                "the file of languages that the checkpoint was trained with, `--lang-dict "
+                f"{_cut(file)}`, must still exist as text; it does not"
             ) from None
         return [line.strip() for line in lines if line.strip()]
-    # as fairseq does where it is told no languages
+    # as fairseq does if no languages are set
     return sorted({language for pair in pairs_of(state) for language in pair.split("-")})
 
 
 def shown(value: Any) -> str:
-    """A setting in a message, as it would be given."""
+    """A setting for a message, as on the command line."""
     words = {None: "none", True: "on", False: "off"}
     if isinstance(value, list):
         return _cut(",".join(map(str, value)))
@@ -168,14 +168,14 @@ def shown(value: Any) -> str:
 
 
 def _tags(args: Namespace) -> tuple[Any, Any]:
-    """What a source and a target begin with, such as `tgt`; None for nothing."""
+    """The tags of sources and of targets, such as `tgt`; None for no tag."""
     langtoks = getattr(args, "langtoks", None) or {}
     main = langtoks.get("main") if isinstance(langtoks, Mapping) else langtoks
     if main is not None:
         tags = main if isinstance(main, list | tuple) else ()
         if len(tags) != 2 or not all(tag is None or isinstance(tag, str) for tag in tags):
             raise UserError(
-                "`--langtoks` must say with which tags a source and a target begin, such as "
+                "`--langtoks` must set the tags of sources and targets, such as "
                 f"{{'main': ('tgt', None)}}; it is {_cut(langtoks)}"
             )
         return tags[0] or None, tags[1] or None
@@ -184,7 +184,7 @@ def _tags(args: Namespace) -> tuple[Any, Any]:
 
 
 def _side(args: Namespace, name: str, usual: bool) -> bool:
-    """Whether padding stands on the left; fairseq would run the text that says so."""
+    """Whether padding is on the left; fairseq would eval the option's text."""
     value = getattr(args, name, usual)
     try:
         return bool(literal(str(value)))
@@ -199,7 +199,7 @@ def _names(value: Any) -> list[str]:
         return value.split(",")
     if not isinstance(value, Sequence | None):
         raise UserError(
-            f"a checkpoint's languages and directions must be lists of names; one is {shown(value)}"
+            f"a checkpoint's languages and directions must be lists of names; it has {shown(value)}"
         )
     return [str(name) for name in value or ()]
 

@@ -1,4 +1,4 @@
-"""JSON files, and their values as the types that dataclasses declare."""
+"""JSON files, and their values as typed dataclasses."""
 
 from __future__ import annotations
 
@@ -13,28 +13,28 @@ from tdo_compat.settings import shown
 
 
 def read_json(path: Path) -> Any:
-    """The value that a JSON file has.
+    """The value in a JSON file.
 
     Raises:
-        OSError: it cannot be read.
-        ValueError: it is no JSON in UTF-8, or is nested too deep.
+        OSError: the file cannot be read.
+        ValueError: it is not JSON in UTF-8, or is nested too deeply.
     """
     return parse_json(path.read_text(encoding="utf-8"))
 
 
 def parse_json(text: str) -> Any:
-    """The value of a JSON text; raises ValueError, see `read_json`."""
+    """The value of a JSON text; raises ValueError as `read_json` does."""
     try:
         return json.loads(text)
     except RecursionError:
-        raise ValueError("it is nested too deep") from None
+        raise ValueError("it is nested too deeply") from None
 
 
 def typed(value: Any, kind: Any, where: str) -> Any:
-    """The value as a type: str, int, float, bool, Any, dict, tuple, a union or a dataclass of such.
+    """The value as str, int, float, bool, Any, dict, tuple, a union or a dataclass of these.
 
     Raises:
-        ValueError: it is another; the message names the place.
+        ValueError: it is of another type; the message names its location.
     """
     origin, parts = get_origin(kind), get_args(kind)
     if kind is Any:
@@ -75,6 +75,6 @@ def _record(value: Any, kind: Any, where: str) -> Any:
     }
     if mismatched := sorted((set(values) ^ set(hints)) - (optional - set(values))):
         raise ValueError(
-            f"{where} must have {', '.join(sorted(hints))}; {shown(mismatched[0])} is not so"
+            f"{where} must have {', '.join(sorted(hints))}; {shown(mismatched[0])} does not match"
         )
     return kind(**{name: typed(values[name], hints[name], f"{where}.{name}") for name in values})

@@ -1,4 +1,4 @@
-"""``validation.jsonl``, what a training wrote down at its validations: a direction a line."""
+"""``validation.jsonl``, the log of a training's validations: one direction per line."""
 
 from __future__ import annotations
 
@@ -16,17 +16,18 @@ SCORES = ("bleu", "chrf", "off")
 
 @dataclass(frozen=True)
 class Validated:
-    """One direction at one validation.
+    """The result for one direction in one validation.
 
     Attributes:
         update: after which it was translated.
-        direction: `de-fr`.
-        group: of `GROUPS`.
-        bleu: from 0 to 100, as the other scores.
-        chrf: None where it was not measured.
-        off: percent of the hypotheses in another language; None where the target is not known.
-        subset: that the sentences are of, with `--eval-subset` perhaps no validation set.
-        sentences: that were translated.
+        direction: such as `de-fr`.
+        group: one of `GROUPS`.
+        bleu: from 0 to 100, like the other scores.
+        chrf: None if it was not computed.
+        off: percentage of hypotheses in another language; None if the target is unknown to the
+            identifier.
+        subset: of the sentences; with `--eval-subset` it may be another than a validation set.
+        sentences: number of translated sentences.
         examples: some of them.
     """
 
@@ -41,7 +42,7 @@ class Validated:
     examples: tuple[Any, ...] = field(default=(), repr=False)
 
     def scores(self) -> dict[str, float]:
-        """Those that were measured."""
+        """The scores that were computed."""
         values = ((key, getattr(self, key)) for key in SCORES)
         return {key: value for key, value in values if value is not None}
 
@@ -50,16 +51,16 @@ Validations = dict[int, dict[str, Validated]]
 
 
 def read_validations(files: Sequence[Path]) -> Validations:
-    """By update, in their order, each direction's line.
+    """Each direction's line, by update in ascending order.
 
     Args:
-        files: of trainings that follow on one another; where two have an update, and where a file
-            has it twice, after a restart, the later line counts.
+        files: of successive trainings; if an update occurs more than once, in several files or in
+            one after resuming, the later line counts.
 
     Raises:
         OSError: a file cannot be read.
-        ValueError: one is none; a direction is not there at each validation of its group, as a
-            mean over fewer would pass for one over all; or it is of several subsets.
+        ValueError: a file has another format; a direction is missing in some validation of its
+            group, so that a mean would cover fewer directions; or a direction has several subsets.
     """
     by_update: Validations = {}
     for path in files:
@@ -69,7 +70,7 @@ def read_validations(files: Sequence[Path]) -> Validations:
                 row: Validated = typed(parse_json(text), Validated, "it")
                 _check(row)
             except ValueError as error:
-                raise ValueError(f"{where} is not one: {error}") from None
+                raise ValueError(f"{where} is not a validation: {error}") from None
             by_update.setdefault(row.update, {})[row.direction] = row
     rows = dict(sorted(by_update.items()))
     for what in _missing(rows):
@@ -81,13 +82,13 @@ def _lines(path: Path) -> list[str]:
     try:
         return path.read_text(encoding="utf-8").splitlines()
     except UnicodeDecodeError as error:
-        raise ValueError(f"{path} is not one: {error.reason} at byte {error.start + 1}") from None
+        raise ValueError(f"{path} is not text: {error.reason} at byte {error.start + 1}") from None
 
 
 def _check(row: Validated) -> None:
     check_directions([row.direction], "it")
     if row.update < 0 or row.sentences < 0:
-        raise ValueError("its update and sentences must be at least 0; one is below")
+        raise ValueError("its update and sentences must be at least 0; one of them is negative")
     if row.group not in GROUPS:
         raise ValueError(f"its group must be {' or '.join(GROUPS)}; it is {row.group}")
     for key, value in row.scores().items():
@@ -96,7 +97,7 @@ def _check(row: Validated) -> None:
 
 
 def _missing(rows: Validations) -> Iterator[str]:
-    """What a validation does not have that others have, or another direction of it has."""
+    """What a validation lacks that others have, or that another direction in it has."""
     every = [row for by_direction in rows.values() for row in by_direction.values()]
     groups = {row.direction: row.group for row in every}
     subsets = {row.direction: row.subset for row in every}

@@ -20,7 +20,7 @@ NAMES = {
     **{"bleu": "BLEU", "chrf": "chrF++", "accuracy": "language accuracy %"},
     **{"loss": "loss, bits", "nll_loss": "cross-entropy, bits"},
 }
-MARKED = 60  # points of a line that are marked one by one
+MARKED = 60  # maximum number of points of a line with markers
 
 Curve = dict[int, dict[str, float]]  # update -> metric -> mean over directions
 
@@ -53,7 +53,7 @@ def read_curve(files: Sequence[Path], group: str) -> Curve:
 
 
 def curve_of(rows: Validations, group: str) -> Curve:
-    """The means of a group's directions at every validation that has some of them."""
+    """Means over a group's directions at every validation with any of them."""
     stored = group.replace("-", "_")
     curve = {
         update: _means([row.scores() for row in directions.values() if row.group == stored])
@@ -91,10 +91,10 @@ def curve_figure(
     """The figure of `draw_curves`.
 
     Args:
-        curves: by name; one may lack a metric.
-        metrics: a panel each, of `NAMES`.
-        title: stands above.
-        from_zero: whether the vertical axes begin at 0.
+        curves: by name; a curve may lack a metric.
+        metrics: of `NAMES`, a panel for each.
+        title: of the figure.
+        from_zero: whether vertical axes start at 0.
     """
     from matplotlib.figure import Figure
 

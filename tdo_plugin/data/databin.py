@@ -154,7 +154,7 @@ def read_data_folder(root: Path) -> DataFolder:
             f"`DATA` must be a folder that tdo prepare or preprocess finished; {root} is not one"
         )
     if settings_of(root) is None:
-        raise UserError(f"`DATA` must be undamaged; {root / MARK} cannot be read")
+        raise UserError(f"`DATA` must have intact files; {root / MARK} is damaged")
     languages, trained, tested = (
         tuple(line for line in read_lines(root / name) if line) for name in LISTS
     )
@@ -178,7 +178,7 @@ def read_data_folder(root: Path) -> DataFolder:
             f"`{root / SHARDS}` must list folders such as shard2; it has {shown(strange[0])}"
         )
     if SHARDS in digests(str(root / MARK)) and not shards:
-        raise UserError(f"`DATA` must be complete; {root / SHARDS} is missing")
+        raise UserError(f"`DATA` must have intact files; {root / SHARDS} is missing")
     for name in (*LISTS, SHARDS):
         check_file(str(root / name))
     return DataFolder(root, languages, trained, tested, shards)

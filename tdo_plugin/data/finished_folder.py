@@ -51,7 +51,7 @@ def model_facts(out: Path) -> dict[str, Any]:
 def _facts(path: Path) -> dict[str, Any]:
     record = read_record(path)
     if record is None:
-        raise UserError(f"`DATA` must be undamaged; {path} cannot be read (--fresh makes it anew)")
+        raise UserError(f"`DATA` must have intact files; {path} is damaged (--fresh makes it anew)")
     return record.facts
 
 

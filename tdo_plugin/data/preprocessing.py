@@ -238,8 +238,8 @@ def _train_model(
             requested = settings.segmentation.sentences
             bound = f" of at most {requested:,}" if requested else ""
             say(
-                f"to limit memory, {most:,} sentences{bound} are drawn (--sentences N draws N, "
-                "whatever memory that takes)"
+                f"to limit memory, SentencePiece draws {most:,} sentences{bound} (--sentences N "
+                "draws N, whatever memory that takes)"
             )
 
     step = model_step(sides, joint, settings.lowercase, digest)

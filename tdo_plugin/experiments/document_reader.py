@@ -194,7 +194,7 @@ def _listed(names: Any) -> str:
     return ", ".join(sorted(names)) or "none, since the file has none"
 
 
-UNKNOWN = re.compile(r"(\S+) must have .*; (\S+) is not so$")  # a message of `typed`
+UNKNOWN = re.compile(r"(\S+) must have .*; (\S+) does not match$")  # a message of `typed`
 HEADER = re.compile(r"\s*\[\[?\s*(.+?)\s*\]\]?\s*(?:#.*)?$")
 KEY = re.compile(r"""\s*((?:[\w-]+|"[^"]*"|'[^']*')(?:\s*\.\s*(?:[\w-]+|"[^"]*"|'[^']*'))*)\s*=""")
 

@@ -71,7 +71,7 @@ def _lead(folder: TrainingFolder) -> Markup:
 
 
 def _sections(folder: TrainingFolder) -> Iterator[tuple[str, str, list[Markup]]]:
-    """Key, title and content of each section that there is something for."""
+    """Key, title and content of each section that has content."""
     if folder.losses or folder.scores:
         yield "curves", "Curves", list(_curves(folder))
     yield "next", "Checkpoints", list(_checkpoints(folder))

@@ -1,7 +1,7 @@
-"""Records a training beside its checkpoints while it runs.
+"""Records a training, in the folder of its checkpoints, while it runs.
 
-Only the first of several workers records. Whatever goes wrong in it is one warning in the log, and
-the training goes on.
+Only the first of several workers records. If recording fails, the log has one warning, and the
+training continues.
 """
 
 from __future__ import annotations

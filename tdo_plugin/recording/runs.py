@@ -37,7 +37,7 @@ class Run:
         machine: host, process, processor, cores, GPUs, number of workers.
         data: by folder, its digest; see `data_identity`.
         state: one of the constants above.
-        ended: time, likewise; empty while it runs.
+        ended: time in the same form; empty while it runs.
         reason: why it was interrupted or failed.
         updates: reached at its end.
     """

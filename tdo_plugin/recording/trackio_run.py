@@ -1,4 +1,4 @@
-"""A training as a run of trackio: what `--trackio-project` asks for."""
+"""Logs a training as a run of trackio (`--trackio-project`)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Trackers that a training logs to: an option of our own, and the packages that each needs."""
+"""Experiment trackers of a training: the option of trackio, and the packages that each needs."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator
 from importlib.util import find_spec
 
-# by option, the packages of which one must be installed; the first is named where none is
+# by option, packages of which one must be installed; messages name the first
 PACKAGES = {
     "tensorboard_logdir": ("tensorboard", "tensorboardX"),
     "wandb_project": ("wandb",),
@@ -15,17 +15,17 @@ PACKAGES = {
 
 
 def add_tracking_options(parser: ArgumentParser) -> None:
-    """Declare ``--trackio-project``; fairseq has the options of TensorBoard and wandb."""
+    """Declare ``--trackio-project``; fairseq declares those of TensorBoard and wandb."""
     parser.add_argument(
         "--trackio-project",
         metavar="NAME",
-        help="log to this project of trackio, which keeps its data on this machine; the run is "
+        help="log to this trackio project, which is stored on this machine; the run is "
         "named after the folder of the checkpoints, as with --wandb-project",
     )
 
 
 def missing_trackers(args: Namespace) -> Iterator[str]:
-    """A message for each tracker that is asked for and not installed; fairseq only warns."""
+    """A message for each requested tracker that is not installed; fairseq would only warn."""
     for option, packages in PACKAGES.items():
         if getattr(args, option, None) and not any(map(find_spec, packages)):
             yield (

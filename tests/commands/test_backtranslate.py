@@ -194,7 +194,7 @@ def test_a_whole_folder_stays(here, text, tmp_path, capsys):
     assert "is already complete" in capsys.readouterr().err
     assert snapshot(out) == before
     make(out, *words, "--max-ratio", "50", "--beam", "2", code=2)
-    assert "must be a new folder, or `--fresh` given" in capsys.readouterr().err
+    assert "must be a new folder, or `--fresh` set" in capsys.readouterr().err
     assert snapshot(out) == before
 
 
@@ -401,7 +401,7 @@ def test_no_folder_of_something_else(text, tmp_path, capsys):
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "thesis.txt").write_text("mine\n")
     make(tmp_path / "out", "--text", text["fr"], "--into", "en", code=2)
-    assert "has something else" in capsys.readouterr().err
+    assert "has other content" in capsys.readouterr().err
     main(
         ["monolingual", str(prepared().root), "--text", text["fr"], "--out", str(tmp_path / "lone")]
     )

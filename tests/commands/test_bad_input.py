@@ -170,7 +170,7 @@ def test_restoring_another_architecture(tmp_path):
 
 def test_restoring_a_truncated_checkpoint(tmp_path):
     line = raised_by(train, tmp_path, *restore_flags(path=truncated()))
-    assert f"{truncated()} is not a whole checkpoint" in line
+    assert f"{truncated()} is not a complete checkpoint" in line
 
 
 def test_restoring_beside_another_dictionary_of_the_same_size(tmp_path):
@@ -196,7 +196,7 @@ def test_generating_with_the_same_words_in_another_order():
 
 def test_generating_with_a_truncated_checkpoint():
     line = refused("generate", databin(), "--cpu", *generate_flags(path=truncated()))
-    assert f"{truncated()} is not a whole checkpoint" in line
+    assert f"{truncated()} is not a complete checkpoint" in line
 
 
 def test_generating_a_missing_split():

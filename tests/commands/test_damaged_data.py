@@ -79,9 +79,9 @@ def test_stock_commands(
 ) -> None:
     side = data / f"{split}.en-de.en"
     damage(side)
-    with pytest.raises(DamagedData, match=f"of set {side.stem} is none: ") as raised:
+    with pytest.raises(DamagedData, match=f"of set {side.stem} is damaged: ") as raised:
         run(split, data, tmp_path / "out", task)
-    assert str(raised.value).startswith(f"`data` must hold whole files; {side}.")
+    assert str(raised.value).startswith(f"`data` must have intact files; {side}.")
     assert not (tmp_path / "out" / "crash.pt").exists()
 
 
@@ -90,7 +90,9 @@ def test_a_command_says_one_line(data: Path, tmp_path: Path) -> None:
     beyond(side)
     saved = ("--save-dir", str(tmp_path / "out"), "--task", "tdo_translation")
     line = refused("train", str(data), *TRAINING, *saved)
-    assert line.startswith(f"`data` must hold whole files; {side}.bin of set {side.stem} is none")
+    assert line.startswith(
+        f"`data` must have intact files; {side}.bin of set {side.stem} is damaged"
+    )
 
 
 @pytest.mark.parametrize("damage", DAMAGE)
@@ -119,7 +121,7 @@ def test_digests_are_written_and_inspected(data: Path, capsys: pytest.CaptureFix
         content = (data / name).read_bytes()
         (data / name).write_bytes(content[:-2] + b"x\n")
         _, errors = told(capsys, "inspect", data, code=2)
-        assert f"{data / name} is none: it is not what was written" in errors
+        assert f"{data / name} is damaged: it has changed" in errors
         (data / name).write_bytes(content)
     (data / "test.en-fr.fr.bin").unlink()
     _, errors = told(capsys, "inspect", data, code=2)
@@ -134,11 +136,11 @@ def test_an_older_folder_goes_on_working(data: Path, capsys: pytest.CaptureFixtu
     assert "prepared.json has no file digests" in printed
     flipped(data / "train.en-de.de")
     _, errors = told(capsys, "inspect", data, code=2)
-    assert "train.en-de.de.idx of set train.en-de is none: sentence 2: it begins" in errors
+    assert "train.en-de.de.idx of set train.en-de is damaged: sentence 2: it begins" in errors
 
 
 @pytest.mark.parametrize("content", ["", "[]", "{"])
 def test_a_damaged_mark(content: str, data: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (data / "prepared.json").write_text(content)
     _, errors = told(capsys, "inspect", data, code=2)
-    assert "prepared.json is none: it is damaged" in errors
+    assert "prepared.json is damaged" in errors

@@ -22,7 +22,7 @@ def losses(output: str) -> list[float]:
 
 def ended(update: int, folder: Path) -> str:
     return (
-        f"ended by a signal after update {update}: the same command goes on from "
+        f"ended by a signal after update {update}: the same command resumes from "
         f"{folder / 'checkpoint_last.pt'}\n"
     )
 
@@ -135,7 +135,7 @@ def test_a_lack_of_memory_ends_all_workers(tmp_path: Path) -> None:
     pattern = f"the worker of rank 1 of 2 ran out of memory in update 4, {BATCH}; "
     assert re.match(pattern, line)
     last = tmp_path / "checkpoint_last.pt"
-    assert line.endswith(f"; {ADVICE}; the same command goes on from {last}")
+    assert line.endswith(f"; {ADVICE}; the same command resumes from {last}")
     assert "Traceback" not in errors
     state = torch.load(last, weights_only=False)
     assert state["optimizer_history"][-1]["num_updates"] == 2
@@ -159,4 +159,4 @@ def test_a_lack_of_memory_ends_a_single_process(
 def test_a_model_larger_than_memory_is_one_line(tmp_path: Path) -> None:
     """Before there is a batch."""
     _, errors = Training(tmp_path, *END, "--tdo-ffn-dim", str(10**14)).end(1)
-    assert re.fullmatch(r"error: memory does not suffice: .*; `TDO_TRACEBACK=1` .*\n", errors)
+    assert re.fullmatch(r"error: not enough memory: .*; `TDO_TRACEBACK=1` .*\n", errors)

@@ -38,9 +38,9 @@ def through(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[float]
 LAUNCHER = "os.kill(os.getppid(), signal.SIGKILL)"
 MACHINE = f"{LAUNCHER}; os.kill(os.getpid(), signal.SIGKILL)"
 SAYS = {
-    LAUNCHER: "error: what launched the worker of rank {lost} has ended without a word",
-    MACHINE: r"error: the worker of rank {left} has lost another \((Connection|Broken pipe).*\); "
-    "the same command goes on from {last}",
+    LAUNCHER: "error: the launcher of the worker of rank {lost} has disappeared",
+    MACHINE: r"error: the worker of rank {left} lost another worker \((Connection|Broken pipe).*\)"
+    "; the same command resumes from {last}",
 }
 
 

@@ -81,7 +81,7 @@ def test_trained_on_resumed_and_decoded(begun, tmp_path):
     again = generate("--path", path, *GENERATE, *EN_FR, "--model-overrides", overrides)
     assert hypotheses(again) == hypotheses(output)
     other_masks = write_masks(tmp_path / "others", core, BOTH_WAYS.split(","), seed=2)
-    for masks_path, match in (("", "it is none"), (str(other_masks), "has others")):
+    for masks_path, match in (("", "it is empty"), (str(other_masks), "has others")):
         with pytest.raises(UserError, match=match):
             overrides = str({"tdo_neuron_masks": masks_path})
             generate("--path", path, *GENERATE, *EN_FR, "--model-overrides", overrides)

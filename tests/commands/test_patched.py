@@ -53,5 +53,5 @@ def test_a_second_package_of_the_name_is_one_line(run, tmp_path):
     assert done.returncode == 1 and "Traceback" not in done.stderr
     lines = [line for line in done.stderr.splitlines() if line.startswith("error: ")]
     assert len(lines) == 1
-    assert "`--user-dir` must be the tdo_plugin that is imported already, " in lines[0]
+    assert "`--user-dir` must be the tdo_plugin that is already imported, " in lines[0]
     assert lines[0].endswith(f"it is {tmp_path / 'tdo_plugin'}")

@@ -80,7 +80,7 @@ def test_mistakes_are_one_line(run, trained, mistake):
     whole = (trained / "ck" / "checkpoint_last.pt").read_bytes()
     (trained / "cut.pt").write_bytes(whole[: len(whole) // 2])
     if mistake == "truncated checkpoint":
-        words, expected = ["--path", "cut.pt"], "cut.pt is not a whole checkpoint"
+        words, expected = ["--path", "cut.pt"], "cut.pt is not a complete checkpoint"
     else:
         words = ["--path", "ck/checkpoint_last.pt", "--gen-subset", "dev"]
         expected = "Dataset not found: dev"

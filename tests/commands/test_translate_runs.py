@@ -136,7 +136,7 @@ def test_a_folder_of_something_else_is_left_alone(translate, tmp_path):
         (["--input", "no.txt", "-s", "de", "-t", "fr"], "`--input` must be a text file"),
         (["--input", "-", "-s", "de"], "`--target-lang` must name the language"),
         (["--input", "-", "-s", "de", "-t", "xx"], "must know the languages of de-xx"),
-        (["--out", "OUT", "--path", "DATA/dict.txt"], "not a whole checkpoint"),
+        (["--out", "OUT", "--path", "DATA/dict.txt"], "not a complete checkpoint"),
         (["--out", "OUT", "--sampling-topk", "3"], "`--sampling-topk` must be above 0"),
         (["--out", "OUT", "--min-len", "300"], "`--min-len` must be at most --max-len-b, 200"),
         (["--out", "OUT", "--lenpen", "nan"], "`--lenpen` must be a number"),

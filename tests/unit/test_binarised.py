@@ -129,38 +129,44 @@ SEEN = {
     "token beyond the dictionary": (token(6, COUNT), "bin .* sentence 2: its token 24 is not in"),
     "token of a tag": (token(6, COUNT + 1), "sentence 2: its token 25 is not in the dictionary of"),
     "largest token": (token(0, 65535), "sentence 1: its token 65535 is not in"),
-    "lost end": (token(9, 5), "bin .* sentence 2: the symbol that ends it is missing"),
-    "lost last end": (token(15, 5), "sentence 5: the symbol that ends it is missing"),
-    "zeros": (lambda side: change(Path(f"{side}.bin"), 4, bytes(8)), "sentence 1: the symbol that"),
-    "cut tokens": (cut(".bin", 2), "bin .* it has 30 bytes, 32 by its index"),
+    "lost end": (token(9, 5), "bin .* sentence 2: its end symbol is missing"),
+    "lost last end": (token(15, 5), "sentence 5: its end symbol is missing"),
+    "zeros": (lambda side: change(Path(f"{side}.bin"), 4, bytes(8)), "sentence 1: its end symbol"),
+    "cut tokens": (cut(".bin", 2), "bin .* it has 30 bytes, but 32 by its index"),
     "a token too many": (
         lambda side: Path(f"{side}.bin").write_bytes(Path(f"{side}.bin").read_bytes() + b"\2\0"),
-        "bin .* it has 34 bytes, 32 by its index",
+        "bin .* it has 34 bytes, but 32 by its index",
     ),
-    "no tokens": (emptied(".bin"), "bin .* it has 0 bytes, 32 by its index"),
+    "no tokens": (emptied(".bin"), "bin .* it has 0 bytes, but 32 by its index"),
     "no index": (emptied(".idx"), "idx .* it is empty"),
-    "half a head": (cut(".idx", 60 + 3), "idx .* no index|idx .* bytes, its head alone 26"),
-    "cut index": (cut(".idx", 1), "idx .* it has 85 bytes, 86 with 5 sentences as it says"),
-    "sentences": (index(18, b"\6"), "idx .* it has 86 bytes, 98 with 6 sentences as it says"),
-    "no sentences": (index(18, b"\0"), "idx .* it has 86 bytes, 26 with 0 sentences as it says"),
-    "many sentences": (index(24, b"\7"), "idx .* it has 86 bytes, [0-9]+ with [0-9]+ sentences"),
-    "magic": (index(0, b"X"), "idx .* it is no index of fairseq's"),
-    "version": (index(9, b"\7"), "idx .* it is no index of fairseq's"),
-    "type": (index(17, b"\x63"), "idx .* it is no index of fairseq's"),
-    "floats": (index(17, b"\6"), "idx .* it is no index of fairseq's"),
+    "half a head": (cut(".idx", 60 + 3), "idx .* not an index|idx .* bytes, its header alone 26"),
+    "cut index": (cut(".idx", 1), "idx .* it has 85 bytes, but 86 for its 5 sentences"),
+    "sentences": (index(18, b"\6"), "idx .* it has 86 bytes, but 98 for its 6 sentences"),
+    "no sentences": (index(18, b"\0"), "idx .* it has 86 bytes, but 26 for its 0 sentences"),
+    "many sentences": (
+        index(24, b"\7"),
+        "idx .* it has 86 bytes, but [0-9]+ for its [0-9]+ sentences",
+    ),
+    "magic": (index(0, b"X"), "idx .* it is not an index of fairseq"),
+    "version": (index(9, b"\7"), "idx .* it is not an index of fairseq"),
+    "type": (index(17, b"\x63"), "idx .* it is not an index of fairseq"),
+    "floats": (index(17, b"\6"), "idx .* it is not an index of fairseq"),
     "a wider type": (index(17, b"\4"), "idx .* sentence 2: it begins at byte 8, .* ends at 16"),
     "length": (index(length(1), b"\7"), "sentence 3: it begins at byte 20, .* ends at 22"),
-    "length of the last": (index(length(4), b"\7"), "bin .* it has 32 bytes, 42 by its index"),
+    "length of the last": (index(length(4), b"\7"), "bin .* it has 32 bytes, but 42 by its index"),
     "length of nothing": (index(length(2), b"\0"), "sentence 3: its length is 0"),
     "negative length": (index(length(2) + 3, b"\xff"), "sentence 3: its length is -16777215"),
-    "huge length": (index(length(0) + 3, b"\x7f"), "sentence 2: it begins at byte 8, the one"),
+    "huge length": (
+        index(length(0) + 3, b"\x7f"),
+        "sentence 2: it begins at byte 8, the previous one",
+    ),
     "place": (index(begin(3), b"\x15"), "sentence 4: it begins at byte 21, .* ends at 22"),
     "first place": (index(begin(0), b"\2"), "sentence 1: it begins at byte 2, .* ends at 0"),
     "far place": (index(begin(2) + 7, b"\x7f"), "sentence 3: it begins at byte 9151"),
     "negative place": (index(begin(2) + 7, b"\xff"), "sentence 3: it begins at byte -7205"),
     "swapped tokens": (swap(".bin"), "test.en-de.en.bin .*"),
     "swapped indices": (swap(".idx"), "test.en-de.en.bin .*"),
-    "tokens for an index": (of_other_type, "idx .* it is no index of fairseq's"),
+    "tokens for an index": (of_other_type, "idx .* it is not an index of fairseq"),
     "a longer other side": (longer, "en.idx .* it has 5 sentences, .*test.en-de.de.idx 6"),
 }
 # what only digests tell
@@ -186,7 +192,7 @@ def test_damage_is_seen_where_a_set_is_opened(
     load(side)
     spoil, says = SEEN[name]
     spoil(side)
-    with pytest.raises(DamagedData, match=rf"`data` must hold whole files; .*{says}") as raised:
+    with pytest.raises(DamagedData, match=rf"`data` must have intact files; .*{says}") as raised:
         load(side)
     assert str(unmarked) in str(raised.value) and "of set test.en-de" in str(raised.value)
     assert "\n" not in str(raised.value)
@@ -200,7 +206,7 @@ def test_digests_tell_what_nothing_else_does(
     side = folder / "test.en-de.en"
     load(side)
     TOLD[name](side)
-    message = "is none: it is not what was written when the folder was made"
+    message = "is damaged: it has changed since the folder was made"
     for look in (lambda: load(side), lambda: check_folder(str(folder))):
         with pytest.raises(DamagedData, match=message):
             look()
@@ -246,12 +252,12 @@ def test_a_large_file_is_looked_over_sentence_by_sentence(
     token(12, COUNT)(side)
     opened = MappedSentences(str(side), dictionary())
     assert opened[0].tolist() == [*EN[0], 2]
-    for number, says in ((1, "sentence 2: the symbol"), (-2, "sentence 4: its token 24")):
+    for number, says in ((1, "sentence 2: its end symbol"), (-2, "sentence 4: its token 24")):
         with pytest.raises(DamagedData, match=says):
             opened[number]
     with pytest.raises(DamagedData, match="sentence 4: its token 24"):
         stock(side)
-    with pytest.raises(DamagedData, match="it is not what was written"):
+    with pytest.raises(DamagedData, match="it has changed"):
         check_folder(str(folder))
 
 
@@ -290,14 +296,14 @@ def test_shards_are_known_to_the_folder_above(folder: Path) -> None:
     (folder / "prepared.json").write_text(json.dumps(content))
     lean(shard / "test.en-de.en")
     TOLD["another word"](shard / "test.en-de.en")
-    with pytest.raises(DamagedData, match=r"shard2/test\.en-de\.en\.bin .* not what was written"):
+    with pytest.raises(DamagedData, match=r"shard2/test\.en-de\.en\.bin .* it has changed"):
         lean(shard / "test.en-de.en")
 
 
 @pytest.mark.parametrize("content", [b"", b"[]", b"{", b"\xff", b'{"digests": 1}'])
 def test_a_damaged_mark_is_named(content: bytes, folder: Path) -> None:
     (folder / "prepared.json").write_bytes(content)
-    with pytest.raises(DamagedData, match=r"prepared\.json is none: it is damaged"):
+    with pytest.raises(DamagedData, match=r"prepared\.json is damaged"):
         lean(folder / "test.en-de.en")
 
 
@@ -352,6 +358,6 @@ def test_a_loaders_process_says_it_in_one_line(
     with pytest.raises(DamagedData) as raised:
         list(loader)
     assert one_line(type(raised.value), raised.value) == (
-        f"`data` must hold whole files; {side}.bin of set test.en-de is none: sentence 2: the "
-        "symbol that ends it is missing"
+        f"`data` must have intact files; {side}.bin of set test.en-de is damaged: sentence 2: its "
+        "end symbol is missing"
     )

@@ -79,9 +79,13 @@ LOST.__cause__ = RuntimeError("no bytes\nframe #0")
         (
             LOST,
             1,
-            "the machine that all meet at has ended, or does not answer: no bytes",
+            "the rendezvous machine has ended, or does not answer: no bytes",
         ),
-        (RendezvousTimeoutError("too late"), 1, "the machines do not reach each other: too late"),
+        (
+            RendezvousTimeoutError("too late"),
+            1,
+            "the machines cannot connect to each other: too late",
+        ),
     ],
 )
 def test_torchrun_ends_as_its_workers_do(
@@ -135,7 +139,7 @@ def test_torchrun_that_lost_the_others_ends_as_its_workers_have(
         distributed._run(closing(codes, LOST), [])
     assert ended.value.code == code
     errors = capsys.readouterr().err
-    line = "the machine that all meet at has ended, or does not answer: no bytes\n"
+    line = "the rendezvous machine has ended, or does not answer: no bytes\n"
     assert errors == {0: "", 1: f"error: {line}", 143: line}[code]
 
 

@@ -74,10 +74,10 @@ def test_what_a_lack_of_memory_is(text: str, lacks: bool) -> None:
 def test_a_lack_of_memory_is_one_line_wherever_it_is():
     """The model or its optimizer may be too large, before there is a batch."""
     error = torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 9 GiB\nSee the manual")
-    expected = "memory does not suffice: CUDA out of memory. Tried to allocate 9 GiB; "
+    expected = "not enough memory: CUDA out of memory. Tried to allocate 9 GiB; "
     assert one_line(type(error), error) == expected + "`TDO_TRACEBACK=1` shows where"
-    assert one_line(MemoryError, MemoryError()).startswith("memory does not suffice: MemoryError;")
-    assert one_line(OSError, OSError(12, "Cannot allocate memory")).startswith("memory does not ")
+    assert one_line(MemoryError, MemoryError()).startswith("not enough memory: MemoryError;")
+    assert one_line(OSError, OSError(12, "Cannot allocate memory")).startswith("not enough memory")
     spawned = type("ProcessRaisedException", (Exception,), {})
     text = f"\n-- Process 0 terminated\nTraceback ...\ntorch.OutOfMemoryError: {error}"
     text = text.partition("\nSee")[0] + "\n"

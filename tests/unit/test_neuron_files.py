@@ -77,7 +77,7 @@ def test_what_is_refused(tmp_path):
             kind.read(tmp_path / "file", "--option")
         assert str(caught.value).startswith("`--option` must") and "\n" not in str(caught.value)
 
-    refused(Masks, "must be a file of neuron masks; .* is none")
+    refused(Masks, "must be a file of neuron masks; .* is not one")
     (tmp_path / "file").write_bytes(b"\0" * 100)
     refused(Importance, "must be a file of neuron importance")
     importance().write(tmp_path / "file")
@@ -103,5 +103,5 @@ def test_digests_of_parameters():
 def test_places():
     assert place_of(NAMES[0]) == ("decoder", 3, "cross_attention", "key")
     assert place_of("layers.11.attention.out") == ("layers", 12, "attention", "out")
-    with pytest.raises(ValueError, match=r"entry\.0 is no module with neurons"):
+    with pytest.raises(ValueError, match=r"entry\.0 is not a module with neurons"):
         place_of("entry.0")

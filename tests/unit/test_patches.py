@@ -213,9 +213,9 @@ def test_a_complaint_of_fairseqs_parsers_is_one_line(capsys):
         (["--arch", "transformer_tiny", "--nothing"], "unrecognized arguments: --nothing"),
         (
             ["--arch", "transformer_tiny", "--fp16", "--bf16"],
-            "one precision must be chosen; `--fp16` comes with another",
+            "only one precision must be chosen; `--fp16` is combined with another",
         ),
-        ([], "`--arch` must be given, a model of fairseq's or of `--user-dir`; it is not"),
+        ([], "`--arch` must be set to a model of fairseq or of `--user-dir`; it is not"),
     ):
         with pytest.raises(SystemExit) as ended:
             options.parse_args_and_arch(options.get_training_parser(), ["data", *words])

@@ -34,7 +34,7 @@ def test_a_training_does_not_begin(begun, option):
     with pytest.raises(paths.MissingPathError) as caught:
         begun("training", *FLAGS, f"--{option}", MISSING)
     line = one_line(type(caught.value), caught.value)
-    assert line.startswith(f"`--{option}` must be a file that is there; {MISSING} is not")
+    assert line.startswith(f"`--{option}` must be an existing file; {MISSING} does not")
 
 
 @pytest.mark.parametrize(
@@ -47,7 +47,7 @@ def test_a_training_does_not_begin(begun, option):
     ],
 )
 def test_a_generation_does_not_begin(begun, flags):
-    with pytest.raises(paths.MissingPathError, match="must be a file that is there"):
+    with pytest.raises(paths.MissingPathError, match="must be an existing file"):
         begun("generation", "--task", "tdo_translation", *TASK, "--path", "model.pt", *flags)
 
 

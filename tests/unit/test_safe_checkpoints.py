@@ -97,7 +97,7 @@ def test_fairseq_itself_loads_in_the_safe_mode(path, monkeypatch):
 
 def test_a_malicious_file_is_refused_and_does_nothing(path, tmp_path):
     torch.save(state(evil=Command(f"touch {tmp_path}/harm")), path)
-    with pytest.raises(CheckpointError, match=rf"{path} holds \w+\.system.*{TRUST}=1") as caught:
+    with pytest.raises(CheckpointError, match=rf"contains \w+\.system.*{TRUST}=1") as caught:
         checkpoint_utils.load_checkpoint_to_cpu(path)
     assert "\n" not in str(caught.value)
     assert not (tmp_path / "harm").exists()
@@ -113,7 +113,7 @@ def test_a_plain_pickle_is_refused(path, tmp_path):
 
 def test_trust_has_to_be_said(path, monkeypatch):
     torch.save(state(other=Other([1])), path)
-    with pytest.raises(CheckpointError, match=r"holds [\w.]*Other"):
+    with pytest.raises(CheckpointError, match=r"contains [\w.]*Other"):
         safe_load(path)
     monkeypatch.setenv(TRUST, "yes")
     with pytest.raises(CheckpointError):
@@ -128,7 +128,7 @@ def test_a_truncated_file_is_named_in_one_line(path, keep):
     Path(path).write_bytes(Path(path).read_bytes()[:keep])
     with pytest.raises(CheckpointError) as caught:
         checkpoint_utils.load_checkpoint_to_cpu(path)
-    assert str(caught.value) == f"{path} is not a whole checkpoint: it is truncated or damaged"
+    assert str(caught.value) == f"{path} is not a complete checkpoint: it is truncated or damaged"
 
 
 def test_a_missing_file_stays_a_missing_file(path):

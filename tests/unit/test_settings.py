@@ -161,7 +161,7 @@ def test_meters_are_fairseqs_own():
     restored.load_state_dict([(1, "loss", "SumMeter", {"sum": 3})])
     assert restored["loss"].sum == 3
     for name in ("TimeMeter.__init__", "OrderedDict", "eval", "time", 3, None):
-        with pytest.raises(SettingError, match="a checkpoint's meters must be of fairseq's kinds"):
+        with pytest.raises(SettingError, match="a checkpoint's meters must be of fairseq's types"):
             restored.load_state_dict([(1, "loss", name, {})])
 
 

@@ -83,9 +83,9 @@ def test_sides_of_padding(value, side):
             {"left_pad_source": "__import__('os').system('true') or True"},
             "`--left-pad-source` must be True or False; it is __import__('os').system('true') or T",
         ),
-        ({"langtoks": {"main": "tgt"}}, "`--langtoks` must say with which tags a source and a ta"),
-        ({"langtoks": {"main": ("tgt", 1)}}, "`--langtoks` must say with which tags a source and"),
-        ({"langtoks": "tgt"}, "`--langtoks` must say with which tags a source and a target begin"),
+        ({"langtoks": {"main": "tgt"}}, "`--langtoks` must set the tags of sources and"),
+        ({"langtoks": {"main": ("tgt", 1)}}, "`--langtoks` must set the tags of sources and"),
+        ({"langtoks": "tgt"}, "`--langtoks` must set the tags of sources and targets"),
         ({"lang_tok_style": "spam"}, "`--lang-tok-style` must be one of multilingual, mbart; it"),
     ],
 )
@@ -148,7 +148,7 @@ def test_languages_by_every_way_to_give_them(tmp_path):
     assert languages_of(state({"languages": ["en", "fr", "de"]}, lang_dict=str(file))) == [
         *("en", "fr", "de")
     ]
-    with pytest.raises(UserError, match=r"langs.txt`, must be a text file that is still there"):
+    with pytest.raises(UserError, match=r"langs.txt`, must still exist as text"):
         languages_of(state(lang_dict=str(file)))
 
 

@@ -46,7 +46,9 @@ def test_what_was_not_measured_is_missing(tmp_path: Path) -> None:
 @pytest.mark.parametrize("text", ["{", "[]", "1", '{"update": 1}'])
 def test_other_files_are_refused(tmp_path: Path, text: str) -> None:
     (tmp_path / "x").write_text(text + "\n")
-    with pytest.raises(UserError, match=r"must be a validation.jsonl of a training; .* is not one"):
+    with pytest.raises(
+        UserError, match=r"must be a validation.jsonl of a training; .* is not a validation"
+    ):
         read_curve([tmp_path / "x"], "zero-shot")
 
 

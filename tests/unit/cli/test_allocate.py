@@ -144,7 +144,7 @@ def test_bad_input_is_one_line(written, capsys, words, message):
 def test_other_files_are_refused(written, capsys):
     words = ["--out", "masks", "--general", "0"]
     assert cli.main(["neurons", "allocate", "none", *words]) == 2
-    assert "must be a file of neuron importance; none is none" in capsys.readouterr().err
+    assert "must be a file of neuron importance; none is not one" in capsys.readouterr().err
     Path("text").write_text("no such thing")
     assert cli.main(["neurons", "allocate", "text", *words]) == 2
     assert allocate() == 0

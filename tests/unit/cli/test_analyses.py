@@ -287,7 +287,7 @@ def test_no_figures(analyze):
     ("words", "message"),
     [
         (["importance", "masks"], "must be a file of neuron importance; masks is neuron masks"),
-        (["importance", "none"], "must be a file of neuron importance; none is none"),
+        (["importance", "none"], "must be a file of neuron importance; none is not one"),
         (["importance", "importance", "--pairs", "x-y"], "`--pairs` must be among it-en, en-it, "),
         (
             ["importance", "importance", "--modules", "layers.*"],

@@ -254,7 +254,7 @@ def other_languages():
         (other_languages, "languages of the task's state"),
         (
             lambda: other_model(lambda m: m["layer.weight"].fill_(float("inf"))),
-            "must hold finite parameters; layer.weight in",
+            "must have finite parameters; layer.weight in",
         ),
     ],
 )
@@ -304,9 +304,9 @@ def test_missing_damaged_and_foreign_files(save, tmp_path, capsys):
     assert f"{missing} does not" in refused(capsys, "--inputs", good, missing, *out)
     cut = tmp_path / "cut.pt"
     cut.write_bytes(good.read_bytes()[:-600])
-    assert f"{cut} is not a whole checkpoint" in refused(capsys, "--inputs", good, cut, *out)
+    assert f"{cut} is not a complete checkpoint" in refused(capsys, "--inputs", good, cut, *out)
     foreign = save("foreign.pt", {"weights": torch.ones(2)})
-    assert f"{foreign} has none" in refused(capsys, "--inputs", foreign, *out)
+    assert f"{foreign} does not" in refused(capsys, "--inputs", foreign, *out)
     assert "once" in refused(capsys, "--inputs", good, good, *out)
     with pytest.raises(CheckpointError):
         average([cut])

@@ -262,8 +262,14 @@ def test_default_layer_of_instrucl(shown):
         (("--num-pairs", "1000000"), ("`--num-pairs` must be at most 10,000;",)),
         (("--tdo-target-layer", "12"), ("`--tdo-target-layer` must be from 0 to 11", "is 12")),
         (("--target-vocab-size", "50"), ("`--tdo-share-embeddings` must be decoder or none",)),
-        (("--instrucl-layer", "13"), ("`--instrucl-layer` must be from 1 to 12, the layers that",)),
-        (("--instrucl-layer", "0"), ("`--instrucl-layer` must be from 1 to 12, the layers that",)),
+        (
+            ("--instrucl-layer", "13"),
+            ("`--instrucl-layer` must be from 1 to 12, the source",),
+        ),
+        (
+            ("--instrucl-layer", "0"),
+            ("`--instrucl-layer` must be from 1 to 12, the source",),
+        ),
         (
             ("--instrucl-layer", "3", "--tdo-share-embeddings", "none"),
             ("`--tdo-share-embeddings` must be all for InstruCL",),

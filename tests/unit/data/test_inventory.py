@@ -114,15 +114,15 @@ def test_shards_add_to_training_only(tmp_path: Path, write: Write) -> None:
         ),
         (
             lambda path: cut(path.with_name("test.en-de.en.bin"), 2),
-            r"en.bin of set test.en-de is none: it has 54 bytes, 56 by its index",
+            r"en.bin of set test.en-de is damaged: it has 54 bytes, but 56 by its index",
         ),
         (
             lambda path: cut(path.with_name("test.en-de.en.idx"), 1),
-            r"en.idx of set test.en-de is none: it has 73 bytes, 74",
+            r"en.idx of set test.en-de is damaged: it has 73 bytes, but 74",
         ),
         (
             lambda path: path.with_name("test.en-de.en.idx").write_bytes(b"TNTIDX\0\0" + bytes(99)),
-            r"is no index of fairseq's \(--dataset-impl mmap\)",
+            r"is not an index of fairseq \(--dataset-impl mmap\)",
         ),
         (
             lambda path: path.with_name("test.en-de.en.idx").write_bytes(b""),

@@ -111,7 +111,7 @@ def test_what_is_named_as_text_is_a_file(tmp_path):
         text_files(tmp_path, "TEXT")
     (tmp_path / "train.en-it.en").unlink()
     (tmp_path / "valid.en-it.en").mkdir()
-    with pytest.raises(UserError, match=r"valid\.en-it\.en is no file"):
+    with pytest.raises(UserError, match=r"valid\.en-it\.en is not a file"):
         text_files(tmp_path, "TEXT")
     (tmp_path / "valid.en-it.en").rename(tmp_path / "older")
     assert [path.name for path in text_files(tmp_path, "TEXT")] == sorted(PAIR)

@@ -22,7 +22,7 @@ def line(text, part):
         ('axes = ["size"]', 'axes = ["sizes"]', "line {}: tables.sweep.axes .* sizes"),
         ('continues = "restore"', 'continues = "on"', "line {}: systems.robt.continues must be"),
         ('losses = "authors"\n', 'loses = "authors"\n', "conditions among .*; it has loses"),
-        ('title = "all"', 'titel = "all"', "line {}: .*tables.table1 must have .*titel is not so"),
+        ('title = "all"', 'titel = "all"', "line {}: .*tables.table1 must .*titel does not match"),
         ('base = "toy"', 'base = "tiny"', "line {}: scales.smoke.base must be one of"),
         ("[systems.large]", '[systems.".."]', r"systems must have names of letters, .*; '..' is"),
         ("[axes.size.wide]", '[axes.size."a/b"]', r"axes.size must have names .*; 'a/b' is not"),

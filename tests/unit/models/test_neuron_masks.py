@@ -77,7 +77,7 @@ def test_the_file_must_fit(tmp_path, plain):
             masked(flags, tmp_path / "masks")
         assert "\n" not in str(caught.value)
 
-    refused(r"`--tdo-neuron-masks` must be a file of neuron masks; .*masks is none")
+    refused(r"`--tdo-neuron-masks` must be a file of neuron masks; .*masks is not one")
     (tmp_path / "masks").write_text("no safetensors")
     refused("must be a file of neuron masks")
     write(pairs=PAIRS[1:])

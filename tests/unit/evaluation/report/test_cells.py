@@ -356,7 +356,7 @@ def test_a_file_is_read_as_it_was_written(tmp_path: Path) -> None:
         ),
         ({"published": "tlm:99"}, "`--published` must be one of"),
         ({"axes": 3}, "it.axes must be of type dict"),
-        ({"speed": 3}, "speed is not so"),
+        ({"speed": 3}, "speed does not match"),
     ],
 )
 def test_mistakes_are_named(tmp_path: Path, change: dict, message: str) -> None:

@@ -46,7 +46,7 @@ def test_a_file_that_is_cut_off(tmp_path, end, kept):
     path = write(tmp_path)
     file = Path(path + end)
     file.write_bytes(file.read_bytes()[:kept])
-    with pytest.raises(DamagedData, match=rf"`data` must hold whole files; .*\{end}"):
+    with pytest.raises(DamagedData, match=rf"`data` must have intact files; .*\{end}"):
         MappedSentences(path)
 
 
@@ -119,5 +119,5 @@ def test_an_index_of_another_format(tmp_path):
     content = bytearray(file.read_bytes())
     content[9] = 7  # its version
     file.write_bytes(content)
-    with pytest.raises(DamagedData, match="`data` must hold whole files"):
+    with pytest.raises(DamagedData, match="`data` must have intact files"):
         MappedSentences(path)
