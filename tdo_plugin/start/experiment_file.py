@@ -147,10 +147,10 @@ tdo-decoder-layers = {choices.size.layers}
 def _two_stage(choices: Choices) -> str:
     layers = choices.size.layers
     return f"""\
-# A two-stage decoder-only model (TDO) with InstruCL by the recipe (ours), which
-# docs/reproduce/two-stage.md explains. Where all pairs share their English sentences, InstruCL adds
-# little to zero-shot directions and costs about 1 BLEU on trained ones: for such text try
-# loss-terms = "lexical" without the options instrucl-*.
+# A two-stage decoder-only model (TDO) with InstruCL by the recipe (ours; docs/guide/own-data.md).
+# On Multi30k, whose pairs share their English sentences, InstruCL added little to zero-shot
+# directions and cost about 1 BLEU on trained ones. To train
+# without InstruCL, set loss-terms = "lexical" and remove the options instrucl-*.
 [systems.{TWO_STAGE}]
 corpus = "own"
 [systems.{TWO_STAGE}.flags]
