@@ -157,6 +157,23 @@ def test_too_little_to_hold_any_out(tmp_path):
     assert not plan_dealing([("de", "en")], {("de", "en"): 5}, given, tmp_path / "s.json").shares
 
 
+def test_text_that_repeats_one_sentence_is_refused(tmp_path):
+    for code in ("de", "en"):
+        (tmp_path / f"a.{code}").write_text("ein satz\n" * 300)
+    text = text_of(tmp_path, "a", "de en")
+    with pytest.raises(UserError, match="different sentence pairs of de-en; no valid set"):
+        make_sets(Found([text]), [("de", "en")], sizes_of([text]), tmp_path / "run", None)
+    assert not (tmp_path / "run" / "split").exists()
+
+
+def test_shares_of_pairs_that_are_left_out_are_kept(tmp_path):
+    record = tmp_path / "shares.json"
+    lines = {("de", "en"): 1_000_000, ("en", "fr"): 100_000}
+    first = plan_dealing([*lines], lines, (), record).shares
+    plan_dealing([("de", "en")], lines, (), record)
+    assert plan_dealing([*lines], dict.fromkeys(lines, 300), (), record).shares == first
+
+
 def test_the_pivot():
     assert pivot_of([("de", "en"), ("de", "fr")]) == "de"
     assert pivot_of([("de", "en")]) == "en" and pivot_of([("deu", "eng")]) == "eng"
