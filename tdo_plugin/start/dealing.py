@@ -27,7 +27,7 @@ from tdo_plugin.corpora.rows.readers.lines import read_lines
 from tdo_plugin.data.textfolder import count_lines
 from tdo_plugin.errors import UserError
 from tdo_plugin.metrics.language_id.codes import canonical
-from tdo_plugin.runtime.files import complete_file, write_text
+from tdo_plugin.runtime.files import complete_file, many_open_files, write_text
 from tdo_plugin.start.recognition import Pair, Text
 
 SHARES = "shares.json"  # in the run's folder
@@ -168,6 +168,7 @@ def deal(
     folder.mkdir(parents=True, exist_ok=True)
     seen: dict[tuple[str, Pair], set[int]] = {}
     with ExitStack() as stack:
+        stack.enter_context(many_open_files())  # six a pair, of which 24 languages have 276
         streams: dict[str, object] = {}
 
         def write(split: str, pair: Pair, row: Mapping[str, str]) -> None:

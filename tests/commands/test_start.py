@@ -62,6 +62,7 @@ REFUSED = {
     "unequal": ((), "as many lines in each language of a text; news has: news.de 300, news.fr 299"),
     "one too few": (("--updates", "0"), "`--updates` must be at least 1; it is 0"),
     "no time": (("--hours", "0"), "`--hours` must be above 0"),
+    "no such GPU": (("--gpus", "99"), "`--gpus` must be at most "),
     "into the text": (("--out", "in"), "`--out` must be a folder that FOLDER is not in"),
     "no detector": (("--filter-language", "none.bin"), "it is none.bin"),
 }

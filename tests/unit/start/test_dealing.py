@@ -1,5 +1,6 @@
 """Held-out sets that are made of training text: stable, and without a leak."""
 
+import resource
 from itertools import combinations
 
 import pytest
@@ -172,6 +173,20 @@ def test_shares_of_pairs_that_are_left_out_are_kept(tmp_path):
     first = plan_dealing([*lines], lines, (), record).shares
     plan_dealing([("de", "en")], lines, (), record)
     assert plan_dealing([*lines], dict.fromkeys(lines, 300), (), record).shares == first
+
+
+def test_more_files_than_a_process_may_usually_open(tmp_path):
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    codes = ("de", "en", "fr", "cs", "fi", "it", "lt", "pl")  # 28 pairs in 168 files
+    for code in codes:
+        write_parallel(tmp_path, "a", code, range(300))
+    text = text_of(tmp_path, "a", " ".join(codes))
+    try:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (128, hard))
+        make_sets(Found([text]), text.pairs(), sizes_of([text]), tmp_path / "run", None)
+        assert resource.getrlimit(resource.RLIMIT_NOFILE) == (128, hard)
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
 
 def test_the_pivot():
