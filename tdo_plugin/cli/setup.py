@@ -139,10 +139,9 @@ def build_tools() -> dict[str, str]:
 
 def _pins_of_new_packages() -> list[str]:
     """The tested versions of packages that are not installed, so that those that are stay."""
-    installed = {
-        distribution.metadata["Name"].lower().replace("_", "-")
-        for distribution in metadata.distributions()
-    }
+    names = (distribution.metadata["Name"] for distribution in metadata.distributions())
+    # what an interrupted pip has left has no name
+    installed = {name.lower().replace("_", "-") for name in names if name}
     lines = CONSTRAINTS.read_text(encoding="utf-8").splitlines()
     return [
         pin for pin in lines if pin.partition("==")[0].lower().replace("_", "-") not in installed
@@ -205,7 +204,11 @@ def _check() -> int:
     """Run `tdo doctor` in a fresh Python, and print what it finds wrong."""
     words = [sys.executable, "-m", "tdo_plugin", "doctor", "--json"]
     done = subprocess.run(words, capture_output=True, text=True, check=False)
-    checks = [doctor.Check(**check) for check in json.loads(done.stdout)["checks"]]
+    try:
+        checks = [doctor.Check(**check) for check in json.loads(done.stdout)["checks"]]
+    except ValueError:
+        said = (done.stderr.strip() or f"exit code {done.returncode}").splitlines()[-1]
+        raise UserError(f"`tdo doctor` must succeed; it says {said}") from None
     for check in checks:
         if check.status == "wrong":
             doctor.show(check)

@@ -15,6 +15,7 @@ from tdo_plugin.errors import UserError
 from tdo_plugin.launch.handed_on_options import device_options, gpus_here
 
 if TYPE_CHECKING:
+    from tdo_plugin.start.choices import Choices, Corpus
     from tdo_plugin.start.recognition import Found, Pair
     from tdo_plugin.start.text_sizes import Sizes
 
@@ -38,7 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _add_text(group: argparse._ArgumentGroup) -> None:
     add = group.add_argument
-    add("--langs", type=_names, default=(), metavar="A,B", help="use only these languages")
+    add("--langs", type=_languages, default=(), metavar="A,B", help="use only these languages")
     add(
         "--pairs", type=_names, default=(), metavar="A-B,...",
         help="train only these pairs, names or patterns such as en-*; other pairs of the same "
@@ -92,12 +93,30 @@ def _names(text: str) -> tuple[str, ...]:
     return tuple(filter(None, map(str.strip, text.split(","))))
 
 
+def _languages(text: str) -> tuple[str, ...]:
+    from tdo_plugin.data.textnames import fit_code
+
+    return tuple(fit_code(name) or name for name in _names(text))  # pt_BR for pt-BR
+
+
 def run(args: argparse.Namespace) -> int:
     """Go through the steps; 1 where one of the experiment failed."""
+    from tdo_plugin.runtime.lock import alone
+    from tdo_plugin.start.experiment_file import FILE
+
     check(args)
-    run_folder = (args.out or Path("runs") / args.folder.resolve().name).resolve()
+    folder = args.folder.resolve()
+    run_folder = (args.out or Path("runs") / folder.name).resolve()
+    if run_folder in (folder, *folder.parents):
+        raise UserError(f"`--out` must be a folder that FOLDER is not in; it is {run_folder}")
     with _place(run_folder, args.dry_run) as place:
-        return _run(args, run_folder, place)
+        with alone(place):
+            choices, corpus = _prepare(args, run_folder, place)
+        args.experiments, args.out, args.updates = str(place / FILE), run_folder, None
+        failed = reproduce.run(args)
+        if not (failed or args.dry_run):
+            output.show_result(run_folder, choices, corpus)
+        return failed
 
 
 def check(args: argparse.Namespace) -> None:
@@ -127,14 +146,15 @@ def _place(run_folder: Path, dry: bool) -> Iterator[Path]:
         yield Path(scratch)
 
 
-def _run(args: argparse.Namespace, run_folder: Path, place: Path) -> int:
+def _prepare(args: argparse.Namespace, run_folder: Path, place: Path) -> tuple[Choices, Corpus]:
+    """From the text to the data folder and the file of experiments."""
     from tdo_plugin.corpora.preparing import prepare
     from tdo_plugin.corpora.sources.fetch import default_cache
     from tdo_plugin.launch.environment import cores
     from tdo_plugin.start.choices import Asked, choose
     from tdo_plugin.start.experiment_file import FILE, experiment, write_experiment
     from tdo_plugin.start.machine_facts import machine_facts
-    from tdo_plugin.start.own_corpus import clean, corpus_of, described
+    from tdo_plugin.start.own_corpus import clean, corpus_of, described, refuse_long_tests
 
     asked = Asked(
         size=args.size or "", vocab_size=args.vocab_size or 0, updates=args.updates or 0,
@@ -158,16 +178,13 @@ def _run(args: argparse.Namespace, run_folder: Path, place: Path) -> int:
     else:
         settings, files = described(place, title, choices.vocab_size)
         prepare(settings, default_cache(), files, place / "data", cores(), args.fresh, output.say)
+        refuse_long_tests(place / "data")
         if not write_experiment(place, text):
             output.say(
                 f"{run_folder / FILE} was edited and is used as it is; remove the file to get "
                 "a new one with the choices above"
             )
-    args.experiments, args.out, args.updates = str(place / FILE), run_folder, None
-    failed = reproduce.run(args)
-    if not (failed or args.dry_run):
-        output.show_result(run_folder, choices, corpus)
-    return failed
+    return choices, corpus
 
 
 def _look(

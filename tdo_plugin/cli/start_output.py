@@ -123,14 +123,20 @@ def show_nllb(corpus: Corpus, run: Path) -> None:
 
 
 def show_result(run: Path, choices: Choices, corpus: Corpus) -> None:
-    """The table, and what to do next."""
+    """The tables, and what to do next."""
     from tdo_plugin.evaluation.report import notes, report_tables
     from tdo_plugin.evaluation.sheet_reading import read_sheet
-    from tdo_plugin.start.experiment_file import FILE, TABLE, recommended
+    from tdo_plugin.experiments.document_reader import read_document
+    from tdo_plugin.start.experiment_file import FILE, recommended
 
-    sheet = read_sheet(run / TABLE / "scores.json")
-    report.show(report_tables.summary(sheet), notes.reading(sheet))
-    model = run / recommended(choices.zero_shot) / "average.pt"
+    # the user may have renamed tables and systems in the file
+    document = read_document(run / FILE)
+    for table in document.tables:
+        sheet = read_sheet(run / table / "scores.json")
+        report.show(report_tables.summary(sheet), notes.reading(sheet))
+    systems = [*document.systems]
+    usual = recommended(choices.zero_shot)
+    model = run / (usual if usual in systems else systems[-1]) / "average.pt"
     source, target = (*corpus.zero_shot(), *corpus.pairs)[0]
     words = [
         "tdo",
@@ -143,9 +149,11 @@ def show_result(run: Path, choices: Choices, corpus: Corpus) -> None:
         "-t",
         target,
     ]
-    print_line(
-        f"\n{run / TABLE / 'index.html'} shows every direction in a browser, with sentences."
-    )
+    print_line("")
+    for table in document.tables:
+        print_line(
+            f"{run / table / 'index.html'} shows every direction in a browser, with sentences."
+        )
     print_line("Translate a file of your own, one sentence a line:")
     print_line(
         f"  {shlex.join([*words, '--input', f'FILE.{source}', '--output', f'FILE.{target}'])}"

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import os
+import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -71,7 +72,7 @@ def record_training(cfg: Any) -> Iterator[None]:
     else:
         recorder.end(FINISHED)
     finally:
-        hooks.watch_progress = None
+        hooks.watch_progress = hooks.failed_elsewhere = None
 
 
 def _outcome(error: BaseException) -> tuple[str, str]:
@@ -137,22 +138,25 @@ class Recorder:
         self._try(PAGE, self._write_page)
         if self._log is not None:
             logging.getLogger().removeHandler(self._log)
-            self._log.close()
+            self._try(LOG, self._log.close)
 
     def _try(self, what: str, action: Callable[[], None]) -> None:
         try:
             action()
         except Exception as error:
-            if what not in self._warned:
-                self._warned.add(what)
-                text = bounded(f"{type(error).__name__}: {error}")
-                logger.warning(f"recording {what} failed; the training continues: {text}")
+            self._warn(what, error)
+
+    def _warn(self, what: str, error: BaseException | None) -> None:
+        if what not in self._warned:
+            self._warned.add(what)
+            text = bounded(f"{type(error).__name__}: {error}")
+            logger.warning(f"recording {what} failed; the training continues: {text}")
 
     # --- the log -------------------------------------------------------------------------------
 
     def _open_log(self) -> None:
         self._folder.mkdir(parents=True, exist_ok=True)
-        self._log = logging.FileHandler(self._folder / LOG, encoding="utf-8")
+        self._log = LogFile(self._folder / LOG, lambda error: self._warn(LOG, error))
         self._log.setFormatter(LINES)
         logging.getLogger().addHandler(self._log)
         self._note(f"begins: {command_line()}")
@@ -218,16 +222,17 @@ class Recorder:
             step: the number of updates; None where it is among the stats.
             whole: whether an epoch or a validation is over.
         """
-        self._updates = int(step if step is not None else stats.get("num_updates", self._updates))
-        update, values, name = self._updates, logged_values.scalars(stats), tag or ""
-        self._try(
-            logged_values.FILE, lambda: logged_values.append(self._folder, name, update, values)
-        )
-        trackio = self._trackio
-        if trackio is not None:
-            self._try("trackio", lambda: trackio.log(name, update, values))
+        self._try(logged_values.FILE, lambda: self._note_values(stats, tag or "", step))
         if whole and time.monotonic() >= self._next_page:
             self._try(PAGE, self._write_page)
+
+    def _note_values(self, stats: Mapping[str, Any], tag: str, step: int | None) -> None:
+        update = int(step if step is not None else stats.get("num_updates", self._updates))
+        self._updates, values = update, logged_values.scalars(stats)
+        trackio = self._trackio
+        if trackio is not None:
+            self._try("trackio", lambda: trackio.log(tag, update, values))
+        logged_values.append(self._folder, tag, update, values)
 
     def _write_page(self) -> None:
         begun = time.monotonic()
@@ -236,6 +241,23 @@ class Recorder:
         finally:
             now = time.monotonic()
             self._next_page = now + SHARE * (now - begun)
+
+
+class LogFile(logging.FileHandler):
+    """The log, whose trouble, such as a full disk, does not put tracebacks among the output.
+
+    Args:
+        path: the file.
+        failed: gets the error of each line that could not be written.
+    """
+
+    def __init__(self, path: Path, failed: Callable[[BaseException | None], None]) -> None:
+        super().__init__(path, encoding="utf-8")
+        self._failed = failed
+
+    def handleError(self, _: logging.LogRecord) -> None:
+        """Called by `logging` while the error is handled."""
+        self._failed(sys.exc_info()[1])
 
 
 class WatchedBar:

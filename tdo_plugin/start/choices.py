@@ -16,6 +16,7 @@ PASSES = 30  # over the training text, where time allows; as own-data.toml has i
 FEW_PASSES = 10  # so few that the model still improves fast
 FEWEST_UPDATES = 100
 LARGEST_UPDATES = 10**6
+LEAST_TOKENS = 1_024  # of a batch: the longest sentence of a data folder has 1,000, and its tags
 
 
 @dataclass(frozen=True)
@@ -177,15 +178,19 @@ def _batch(
     corpus: Corpus, machine: MachineFacts, size: ModelSize, vocab_size: int, reasons: dict[str, str]
 ) -> tuple[int, int]:
     """Tokens of a batch on one device, and batches of an update."""
-    few = max(500, round(corpus.epoch / 50, -2))
+    few = max(LEAST_TOKENS, round(corpus.epoch / 50, -2))
     tokens = int(min(size.tokens, few))
     if machine.gpus:
         room = int(machine.memory * 500 * 512 / size.dim)
     else:  # logits in single precision, of which four copies are held at a time
         room = int(machine.memory / 2 / machine.together * GIB / (16 * vocab_size))
-    update_freq = -(-tokens // max(500, room) // max(1, machine.gpus))
-    max_tokens = -(-tokens // update_freq // max(1, machine.gpus))
-    why = "usual for this size" if tokens == size.tokens else "1/50 of the text, which is small"
+    update_freq = -(-tokens // max(LEAST_TOKENS, room) // max(1, machine.gpus))
+    max_tokens = max(LEAST_TOKENS, -(-tokens // update_freq // max(1, machine.gpus)))
+    whys = {
+        size.tokens: "usual for this size",
+        LEAST_TOKENS: "the text is small, and the longest sentence must fit",
+    }
+    why = whys.get(tokens, "1/50 of the text, which is small")
     memory = (
         f", put together of {update_freq} batches that fit into memory" if update_freq > 1 else ""
     )

@@ -13,24 +13,24 @@ from __future__ import annotations
 
 import json
 import math
-import unicodedata
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
-from hashlib import blake2b
 from itertools import islice
 from pathlib import Path
 
 from tdo_plugin.corpora.description.schema import Rule
 from tdo_plugin.corpora.rows.cleaning import Cleaner
+from tdo_plugin.corpora.rows.heldout import number_of
 from tdo_plugin.corpora.rows.readers.lines import read_lines
 from tdo_plugin.data.textfolder import count_lines
 from tdo_plugin.errors import UserError
 from tdo_plugin.metrics.language_id.codes import canonical
-from tdo_plugin.runtime.files import complete_file, write_text
+from tdo_plugin.runtime.files import complete_file, many_open_files, write_text
 from tdo_plugin.start.recognition import Pair, Text
 
+SHARES = "shares.json"  # in the run's folder
 HELD_OUT = 500  # sentences of a held-out set at least, and fewer than twice as many
 LARGEST_SHARE = 4  # 1/2 ** 4 of a small corpus
 FEWEST = 200  # sentence pairs that can be dealt out
@@ -66,7 +66,7 @@ class Dealing:
         share = self.shares.get(pair)
         if share is None or not missing:
             return "train"
-        part = _number(sentence) >> (64 - share)
+        part = number_of(sentence) >> (64 - share)
         if part == 0 and "test" in missing:
             return "test"
         return "valid" if part == 2**share - 1 and "valid" in missing else "train"
@@ -121,8 +121,8 @@ def plan_dealing(
         usual = max(LARGEST_SHARE, int(math.log2(lines[pair] / HELD_OUT)))
         shares[pair] = kept.get("-".join(pair), usual)
     record.parent.mkdir(parents=True, exist_ok=True)
-    named = {"-".join(pair): share for pair, share in shares.items()}
-    record.write_text(json.dumps({"pivot": pivot, "shares": named}), encoding="utf-8")
+    named = kept | {"-".join(pair): share for pair, share in shares.items()}
+    write_text(record, [json.dumps({"pivot": pivot, "shares": named})])
     return Dealing(pivot, shares)
 
 
@@ -168,6 +168,7 @@ def deal(
     folder.mkdir(parents=True, exist_ok=True)
     seen: dict[tuple[str, Pair], set[int]] = {}
     with ExitStack() as stack:
+        stack.enter_context(many_open_files())  # six a pair, of which 24 languages have 276
         streams: dict[str, object] = {}
 
         def write(split: str, pair: Pair, row: Mapping[str, str]) -> None:
@@ -191,7 +192,7 @@ def deal(
                     split = dealing.split(sentence, share_of, missing) if clean else "train"
                     if split != "train":
                         numbers = seen.setdefault((split, pair), set())
-                        if (number := _number(sentence)) in numbers:
+                        if (number := number_of(sentence)) in numbers:
                             dealt.repeated[pair] += 1
                             continue
                         numbers.add(number)
@@ -255,9 +256,3 @@ def copy_sets(
                 write_text(path, read_lines(text.files[language], "utf-8"))
             written.append((str(text.split), pair, count_lines(path)))
     return written
-
-
-def _number(sentence: str) -> int:
-    """64 bits of a hash of a sentence but for case, spaces and the composition of letters."""
-    text = " ".join(unicodedata.normalize("NFC", sentence.casefold()).split())
-    return int.from_bytes(blake2b(text.encode(), digest_size=8).digest(), "big")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Iterator
 from dataclasses import replace
@@ -12,6 +13,7 @@ from tdo_plugin.corpora.rows.readers import read
 from tdo_plugin.corpora.sources.archives import archive_errors, entries
 from tdo_plugin.errors import UserError
 from tdo_plugin.runtime.files import complete_file, replaced
+from tdo_plugin.start.dealing import SHARES
 from tdo_plugin.start.recognition import Text, is_text
 
 ARCHIVES = (".zip", ".tar", ".tgz", ".tar.gz", ".tar.bz2", ".tar.xz")
@@ -23,23 +25,38 @@ def files_of(folder: Path, unpacked: Path, out: Path) -> Iterator[tuple[str, Pat
     Args:
         folder: the user's; nothing in it is changed.
         unpacked: where archives go. A file in `data.zip` is called `data.zip/...`.
-        out: the run's folder, which is left out where it lies below.
+        out: the run's folder, which is left out where it lies below, as those of other runs are.
 
     Raises:
         UserError: no folder, a link to nothing, or a damaged archive.
     """
     if not folder.is_dir():
         raise UserError(f"`FOLDER` must be a folder with parallel text; {folder} is not one")
-    for path in sorted(folder.rglob("*")):
+    for path in _below(folder, out.resolve()):
         name = path.relative_to(folder).as_posix()
-        if name.startswith(".") or "/." in name or out.resolve() in path.resolve().parents:
-            continue
         if path.is_symlink() and not path.exists():
             raise UserError(f"`FOLDER` must hold whole files; {name} is a link to nothing")
         if path.is_file() and name.endswith(ARCHIVES):
             yield from _unpacked(path, name, unpacked)
         elif path.is_file():
             yield name, path
+
+
+def _below(folder: Path, out: Path) -> Iterator[Path]:
+    """Files that are not hidden, also those behind links to folders."""
+
+    def fail(error: OSError) -> None:
+        raise error
+
+    seen: set[Path] = set()  # a link may lead to a folder above
+    for place, folders, files in os.walk(folder, onerror=fail, followlinks=True):
+        path, real = Path(place), Path(place).resolve()
+        if real == out or real in seen or (SHARES in files and path != folder):
+            folders.clear()
+            continue
+        seen.add(real)
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        yield from (path / name for name in sorted(files) if not name.startswith("."))
 
 
 def _unpacked(path: Path, name: str, folder: Path) -> Iterator[tuple[str, Path]]:

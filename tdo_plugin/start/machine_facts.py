@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 
+from tdo_plugin.errors import UserError
 from tdo_plugin.launch.environment import cores
+from tdo_plugin.launch.gpus import count_gpus
 
 GIB = 2**30
 # Assumed, in FLOP/s that a training reaches. A core: Multi30k's trainings of 1,500 updates and 86
@@ -50,13 +52,18 @@ def machine_facts(gpus: int) -> MachineFacts:
 
     Args:
         gpus: that trainings may use; 0 for the CPU, on which two systems train side by side.
+
+    Raises:
+        UserError: the machine has fewer GPUs.
     """
+    if gpus > (here := count_gpus()):
+        raise UserError(f"`--gpus` must be at most {here}, the GPUs of this machine; it is {gpus}")
     if gpus:
         import torch
 
-        memory = torch.cuda.get_device_properties(0).total_memory / GIB
-        half = "bf16" if torch.cuda.is_bf16_supported() else "fp16"
+        gpu = torch.cuda.get_device_properties(0)
+        half = "bf16" if gpu.major >= 8 else "fp16"  # older ones only emulate bf16
         # `tdo reproduce` gives each of the two systems a GPU of its own
-        return MachineFacts(1, memory, cores(), half)
+        return MachineFacts(1, gpu.total_memory / GIB, cores(), half)
     pages, size = os.sysconf("SC_PHYS_PAGES"), os.sysconf("SC_PAGE_SIZE")
     return MachineFacts(0, pages * size / GIB, cores(), together=min(2, cores()))

@@ -17,15 +17,27 @@ from tdo_plugin.corpora.description import Corpus as Description
 from tdo_plugin.corpora.description.schema import Rule
 from tdo_plugin.corpora.own import describe
 from tdo_plugin.corpora.pair_rows import Making, Record
+from tdo_plugin.corpora.rows.readers.lines import read_lines
 from tdo_plugin.corpora.sources.fetch import default_cache
+from tdo_plugin.data.segmentation import join_pieces
+from tdo_plugin.errors import UserError
 from tdo_plugin.runtime.files import replaced_folder
 from tdo_plugin.runtime.lock import alone
 from tdo_plugin.start.choices import Corpus
-from tdo_plugin.start.dealing import Dealing, Dealt, Misfits, copy_sets, deal, plan_dealing
+from tdo_plugin.start.dealing import (
+    SHARES,
+    Dealing,
+    Dealt,
+    Misfits,
+    copy_sets,
+    deal,
+    plan_dealing,
+)
 from tdo_plugin.start.recognition import Found, Pair, Text
 from tdo_plugin.start.text_sizes import Sizes
 from tdo_plugin.start.zero_shot_tests import join_tests
 
+LONGEST_TEST = 1022  # pieces; with tag and end as many as both systems have positions
 LONGEST, MOST_UNEVEN = 1000, 9  # characters of a sentence; ratio of the sides' lengths
 # a row that one of these takes is not held out either
 ROW_RULES = (
@@ -85,19 +97,50 @@ def make_sets(
         misfits: see `deal`.
 
     Raises:
-        UserError: a pair has too few sentences.
+        UserError: a pair has too few sentences, or too few different ones.
     """
     training = [text for text in found.texts if text.split in (None, "train")]
     held_out = [text for text in found.texts if text.split in ("valid", "test")]
     languages = sorted({language for pair in pairs for language in pair})
     given = {(str(text.split), pair) for text in held_out for pair in text.pairs()}
     lines = lines_of(training, pairs, sizes)
-    dealing = plan_dealing(pairs, lines, given, run / "shares.json")
+    dealing = plan_dealing(pairs, lines, given, run / SHARES)
     with replaced_folder(run / "split") as folder:
         dealt = deal(training, pairs, given, dealing, ROW_RULES, folder, misfits)
+        _check_dealt(dealt, pairs, given)
         copied = copy_sets(held_out, pairs, languages, folder)
         joined = join_tests(folder, languages)
     return Sets(dealing, replace(dealt, folder=run / "split"), copied, joined)
+
+
+def _check_dealt(dealt: Dealt, pairs: Iterable[Pair], given: Collection[tuple[str, Pair]]) -> None:
+    """Refuse a pair of which nothing was dealt to one of its sets."""
+    for pair in pairs:
+        for split in ("train", "valid", "test"):
+            if not ((split, pair) in given or dealt.rows[split, pair]):
+                raise UserError(
+                    f"`FOLDER` must hold more clean and different sentence pairs of "
+                    f"{'-'.join(pair)}; no {split} set can be taken from those that it has"
+                )
+
+
+def refuse_long_tests(data: Path) -> None:
+    """Find out before the training what no model can translate after it.
+
+    Args:
+        data: a data folder that is ready.
+
+    Raises:
+        UserError: a test set has a sentence that is too long.
+    """
+    for path in sorted((data / "pieces").glob("test.*")):
+        for line in read_lines(path, "utf-8"):
+            if (pieces := len(line.split())) > LONGEST_TEST:
+                raise UserError(
+                    f"`FOLDER` must have test sentences of at most {LONGEST_TEST:,} pieces; in "
+                    f"{path.name}, the one that begins with "
+                    f"{join_pieces(line[:200])[:40]!r} has {pieces:,}: shorten, split or remove it"
+                )
 
 
 def described(run: Path, title: str, vocab_size: int = 8000) -> tuple[Description, dict[str, Path]]:

@@ -12,10 +12,10 @@ Files may be compressed with gzip. A file that is not taken is listed with the r
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
-from itertools import combinations
+from itertools import combinations, islice, pairwise, zip_longest
 from pathlib import Path, PurePosixPath
 
 from tdo_plugin.corpora.rows.readers.lines import read_lines
@@ -35,10 +35,11 @@ _SPLIT_OF = {word: split for split, words in _WORDS.items() for word in words.sp
 # mtdata's folders of parts, which files beside the folder may repeat
 _PARTS = ("train-parts", "tests")
 _FORMS = {".tsv": "tsv", ".tmx": "tmx"}
-_SIDES = ("src", "tgt")  # endings that say which side a file is, and not its language
-_PAIR = re.compile(r"(?<![A-Za-z0-9])([A-Za-z]{2,3})[-_]([A-Za-z]{2,3})(?![A-Za-z0-9])")
+_SIDES = {"src": 0, "tgt": 1, "trg": 1}  # endings that say which side a file is, no language
+_CODES = re.compile(r"(?<![A-Za-z0-9])[A-Za-z]{2,3}(?:[-_][A-Za-z]{2,3})+(?![A-Za-z0-9])")
 _STATE = re.compile(r"(?i)filtered|clean|dedup")  # words for text that was made of other text
 NO_TEXT = "not the name of a text"
+ALONE = "no file of another language beside it"
 
 
 @dataclass(frozen=True)
@@ -81,6 +82,10 @@ class Selection:
     pairs: tuple[str, ...] = ()
     corpora: tuple[str, ...] = ()
 
+    def takes(self, name: str) -> bool:
+        """Whether a text with this name is wanted."""
+        return not self.corpora or any(fnmatchcase(name, pattern) for pattern in self.corpora)
+
     def one_pair(self) -> Pair | None:
         """The pair, where exactly one is named without a pattern."""
         match = re.fullmatch(r"(\w+)-(\w+)", self.pairs[0]) if len(self.pairs) == 1 else None
@@ -116,6 +121,15 @@ class _FileName:
     form: str
 
 
+@dataclass(frozen=True)
+class _File:
+    """A file that may be text: its path below the folder, the file, its name taken apart."""
+
+    name: str
+    path: Path
+    parts: _FileName
+
+
 def is_text(name: str) -> bool:
     """Whether a file may be parallel text by its name."""
     return _taken_apart(name) is not None
@@ -133,9 +147,9 @@ def recognise(folder: Path, files: Iterable[tuple[str, Path]], wanted: Selection
         UserError: nothing is found, or names that leave open what is meant.
     """
     found = Found()
-    texts = [*_lines(files, wanted, found), *found.texts]
-    found.texts = []
-    for text in sorted(texts, key=lambda text: text.name):
+    texts = [*_texts(files, wanted, found)]
+    _check_languages(texts, wanted)
+    for text in texts:
         files_of = {
             language: path
             for language, path in text.files.items()
@@ -146,7 +160,6 @@ def recognise(folder: Path, files: Iterable[tuple[str, Path]], wanted: Selection
         else:
             found.texts.append(replace(text, files=files_of))
     _drop_merged(found)
-    _select(found, wanted)
     if not found.texts:
         seen = enumerated([*found.unused]) or "no files"
         raise UserError(
@@ -202,61 +215,100 @@ def _split_of(name: str) -> str | None:
     return None
 
 
-def _lines(files: Iterable[tuple[str, Path]], wanted: Selection, found: Found) -> Iterator[Text]:
-    """Texts of one file a language; tables go to `found`, and what is no text."""
-    stems: dict[str, dict[str, Path]] = {}
-    names: dict[str, dict[str, str]] = {}
+def _texts(files: Iterable[tuple[str, Path]], wanted: Selection, found: Found) -> Iterator[Text]:
+    """The wanted texts in the order of their names; what is not taken goes to `found`."""
+    groups: dict[str, list[_File]] = {}
     for name, path in files:
         parts = _taken_apart(name)
         if parts is None:
             found.unused[name] = NO_TEXT
-        elif parts.form != "lines":
-            found.texts.append(_table(parts, name, path, wanted))
         else:
-            language = _language(parts, wanted, name)
-            earlier = names.setdefault(parts.stem, {}).setdefault(language, name)
-            if earlier != name:
-                raise UserError(f"`FOLDER` must hold a file once; it has {earlier} and {name}")
-            stems.setdefault(parts.stem, {})[language] = path
-    for stem, by_language in stems.items():
-        if len(by_language) > 1:
-            yield Text(stem, _split_of(stem), by_language)
-        else:
-            (name,) = names[stem].values()
-            found.unused[name] = "no file of another language beside it"
+            groups.setdefault(parts.stem, []).append(_File(name, path, parts))
+    _check_corpora(sorted(groups), wanted)
+    for stem, group in sorted(groups.items()):
+        tables = [file for file in group if file.parts.form != "lines"]
+        lines = [file for file in group if file.parts.form == "lines"]
+        if len(lines) == 1:
+            found.unused[lines.pop().name] = ALONE
+        if not (tables or lines):
+            continue
+        if not wanted.takes(stem):
+            found.unused[stem] = "not in `--corpora`"
+            continue
+        if tables and len(tables + lines) > 1:
+            raise _repeated(*tables, *lines)
+        text = _table(tables[0], wanted) if tables else _lines(stem, lines, wanted, found)
+        if text is not None:
+            yield text
 
 
-def _language(parts: _FileName, wanted: Selection, name: str) -> str:
-    if parts.ending not in _SIDES:
-        return fit_code(parts.ending) or parts.ending
+def _lines(stem: str, files: Iterable[_File], wanted: Selection, found: Found) -> Text | None:
+    """A text of one file a language, or of a source and a target side."""
+    files = [*files]
+    sides = [file for file in files if file.parts.ending in _SIDES]
+    by_language: dict[str, _File] = {}
+    for file in files:
+        if sides and file not in sides:  # such as the languages of each line, in an .id
+            found.unused[file.name] = "neither of the sides that lie beside it"
+            continue
+        earlier = by_language.setdefault(_language(file, wanted), file)
+        if earlier is not file:
+            raise _repeated(earlier, file)
+    if len(by_language) > 1:
+        paths = {language: file.path for language, file in by_language.items()}
+        return Text(stem, _split_of(stem), paths)
+    found.unused |= {file.name: ALONE for file in by_language.values()}
+    return None
+
+
+def _repeated(first: _File, second: _File, *_: _File) -> UserError:
+    return UserError(f"`FOLDER` must hold a text once; it has {first.name} and {second.name}")
+
+
+def _language(file: _File, wanted: Selection) -> str:
+    ending = file.parts.ending
+    if ending not in _SIDES:
+        return fit_code(ending) or ending
     pair = wanted.one_pair()
     if pair is None:
         raise UserError(
-            f"`--pairs` must name the languages of {name}, as --pairs de-en, where src is de; it "
-            f"is {','.join(wanted.pairs) or 'not given'}"
+            f"`--pairs` must name the languages of {file.name}, as --pairs de-en, where src is de; "
+            f"it is {','.join(wanted.pairs) or 'not given'}"
         )
-    return pair[_SIDES.index(parts.ending)]
+    return pair[_SIDES[ending]]
 
 
 # ------------------------------------------------------------------ tables
 
 
-def _table(parts: _FileName, name: str, path: Path, wanted: Selection) -> Text:
+def _table(file: _File, wanted: Selection) -> Text:
+    name, path, parts = file.name, file.path, file.parts
     in_name = _pair_of(parts.stem)
     pair = in_name or wanted.one_pair()
     split = _split_of(parts.stem)
     if parts.form == "tmx":
         languages = _of_memory(name, path, pair, wanted)
         return Text(parts.stem, split, dict.fromkeys(languages, path), "tmx")
-    columns = [cell.strip() for cell in next(read_lines(path, "utf-8"), "").split("\t")]
-    # with a pair in its name, a table's first sentences are no header, though they look like codes
-    named = [column for column in columns if (column in in_name if in_name else _is_known(column))]
+    first, second = [*islice(read_lines(path, "utf-8"), 2), "", ""][:2]
+    columns = [cell.strip() for cell in first.split("\t")]
+    # with a pair in its name, a table's first sentences are no header, though they look like codes;
+    # a column `id` is Indonesian only where it does not number the rows
+    named = [
+        column
+        for column, below in zip_longest(columns, second.split("\t")[: len(columns)], fillvalue="")
+        if (
+            column in in_name
+            if in_name
+            else _is_known(column) and not (column == "id" and below.strip().isdigit())
+        )
+    ]
     if len(named) > 1:
         return Text(parts.stem, split, dict.fromkeys(named, path), "multiway-tsv")
     if len(columns) != 2:
         raise UserError(
             f"`{name}` must have two columns, or a first line with the languages' codes; it has "
-            f"{len(columns)} columns and begins with {columns[0][:40]!r}"
+            f"{len(columns)} columns and begins with {columns[0][:40]!r} (`--corpora` takes other "
+            "texts alone)"
         )
     if pair is None:
         raise UserError(
@@ -267,11 +319,14 @@ def _table(parts: _FileName, name: str, path: Path, wanted: Selection) -> Text:
 
 
 def _pair_of(stem: str) -> Pair | None:
-    """The pair of known languages in a name, in its order."""
-    for first, second in _PAIR.findall(PurePosixPath(stem).name):
-        if _is_known(first) and _is_known(second) and first != second:
-            return first, second
-    return None
+    """The pair of known languages in a name, in its order; `pt-br-en` leaves open which it is."""
+    pairs = {
+        (first, second)
+        for codes in _CODES.findall(PurePosixPath(stem).name)
+        for first, second in pairwise(re.split("[-_]", codes))
+        if _is_known(first) and _is_known(second) and first != second
+    }
+    return pairs.pop() if len(pairs) == 1 else None
 
 
 def _is_known(code: str) -> bool:
@@ -315,17 +370,21 @@ def _same_files(text: Text, part: Text) -> bool:
     }
 
 
-def _select(found: Found, wanted: Selection) -> None:
-    names = [text.name for text in found.texts]
+def _check_corpora(names: Sequence[str], wanted: Selection) -> None:
     for pattern in wanted.corpora:
         if not any(fnmatchcase(name, pattern) for name in names):
             raise UserError(
                 f"`--corpora` must name texts of the folder, {enumerated(names)}; it has {pattern}"
             )
-    for text in [*found.texts]:
-        if wanted.corpora and not any(fnmatchcase(text.name, name) for name in wanted.corpora):
-            found.texts.remove(text)
-            found.unused[text.name] = "not in `--corpora`"
+
+
+def _check_languages(texts: Iterable[Text], wanted: Selection) -> None:
+    known = sorted({language for text in texts for language in text.files})
+    for language in wanted.languages:
+        if known and language not in known:
+            raise UserError(
+                f"`--langs` must name languages of the text, {', '.join(known)}; it has {language}"
+            )
 
 
 def _check_states(texts: Iterable[Text]) -> None:

@@ -62,6 +62,8 @@ REFUSED = {
     "unequal": ((), "as many lines in each language of a text; news has: news.de 300, news.fr 299"),
     "one too few": (("--updates", "0"), "`--updates` must be at least 1; it is 0"),
     "no time": (("--hours", "0"), "`--hours` must be above 0"),
+    "no such GPU": (("--gpus", "99"), "`--gpus` must be at most "),
+    "into the text": (("--out", "in"), "`--out` must be a folder that FOLDER is not in"),
     "no detector": (("--filter-language", "none.bin"), "it is none.bin"),
 }
 
@@ -74,6 +76,22 @@ def test_mistakes_are_one_line(case, here, capsys):
     _, errors = told(capsys, "start", "in", *options, code=2)
     assert errors.startswith("tdo start: error: ") and errors.count("\n") == 1
     assert message in errors
+
+
+def test_a_test_sentence_that_is_too_long_is_refused_before_the_training(here, capsys):
+    write_parallel(here / "in", "news", "de", range(300))
+    write_parallel(here / "in", "news", "fr", range(300))
+    write_parallel(here / "in", "test", "de", range(300, 310))
+    write_parallel(here / "in", "test", "fr", range(300, 310))
+    with (
+        (here / "in" / "test.de").open("a") as german,
+        (here / "in" / "test.fr").open("a") as french,
+    ):
+        german.write("lang " * 1_500 + "\n")
+        french.write("long\n")
+    _, errors = told(capsys, "start", "in", *FEW, code=2)
+    assert "`FOLDER` must have test sentences of at most 1,022 pieces; in test.de-fr.de" in errors
+    assert not (here / "runs" / "in" / "transformer").exists()
 
 
 def test_text_in_another_language_is_left_out(here, capsys):

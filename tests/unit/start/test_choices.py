@@ -66,6 +66,12 @@ def test_a_small_memory_gets_small_batches():
     assert small.update_freq == 8 and small.max_tokens == 4_000
 
 
+def test_a_batch_holds_the_longest_sentence_that_a_data_folder_has():
+    for machine in (CPU, GPU, replace(GPU, memory=1), replace(CPU, memory=0.1)):
+        for sentences in (200, 5_000, 10_000_000):
+            assert choose(corpus(sentences), machine, Asked()).max_tokens >= 1_002
+
+
 def test_characters_bound_the_vocabulary_from_below():
     assert choose(corpus(5_000, alphabet=6_000), CPU, Asked()).vocab_size == 9_000
 
