@@ -161,10 +161,13 @@ def fairseq_train(words: list[str], *_: object) -> None:
     from fairseq import criterions, options, tasks
 
     from tdo_plugin.criterions.loss_terms import spec_of_training
+    from tdo_plugin.tasks import tracking_options
 
     args = read_by(options.get_training_parser(), words)
     args.data = str(prepared().root)
-    task = tasks.setup_task(args)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(tracking_options, "PACKAGES", {})  # no set-up of the tests installs them all
+        task = tasks.setup_task(args)
     spec_of_training(task)
     criterions.build_criterion(args, task)
 

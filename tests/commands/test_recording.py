@@ -122,8 +122,8 @@ def test_a_log_on_a_full_disk_is_one_warning(
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(recorder, "LogFile", on_full_disk)
         folder = train("--max-update", "1")
-    warnings = [record.message for record in caplog.records if "recording train.log failed" in record.message]
-    assert len(warnings) == 1 and warnings[0].startswith("recording train.log failed")
+    warnings = [text for text in caplog.messages if text.startswith("recording train.log failed")]
+    assert len(warnings) == 1
     assert "Logging error" not in capfd.readouterr().err
     assert runs(folder)[0]["state"] == "finished"
 

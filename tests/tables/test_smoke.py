@@ -30,7 +30,7 @@ def test_one_row_of_each_paper(
     words += ["--out", str(tmp_path)]
     assert main(words) == 0, capfd.readouterr()
     assert f"including {trainings} training runs" in capfd.readouterr().out
-    logs = sorted(tmp_path.rglob("train.log"))
+    logs = sorted(tmp_path.rglob("checkpoints/train.log"))
     assert len(logs) == trainings
     assert all("@ 2 updates" in log.read_text() for log in logs)
     report = tmp_path / name.split()[1]
