@@ -163,10 +163,10 @@ def fairseq_train(words: list[str], *_: object) -> None:
     from tdo_plugin.criterions.loss_terms import spec_of_training
     from tdo_plugin.tasks import tracking_options
 
-    args = read_by(options.get_training_parser(), words)
-    args.data = str(prepared().root)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(tracking_options, "PACKAGES", {})  # no set-up of the tests installs them all
+        patch.setattr(tracking_options, "PACKAGES", {})  # the tests' set-up does not have them all
+        args = read_by(options.get_training_parser(), words)
+        args.data = str(prepared().root)
         task = tasks.setup_task(args)
     spec_of_training(task)
     criterions.build_criterion(args, task)
