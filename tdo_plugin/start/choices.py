@@ -218,9 +218,11 @@ def _updates(
     elif whole <= affordable:
         why = f"{PASSES} passes over the text"
     else:
-        said = "`--hours`" if asked.hours else "without `--hours`"
+        least = f"the fewest, though more than `--hours` {hours:g}"
+        usual = "`--hours` says so" if asked.hours else "the usual `--hours`"
+        said = f"{hours:g} h, {usual}" if affordable >= FEWEST_UPDATES else least
         why = (
-            f"{hours:g} hour(s) {said}; {PASSES} passes over the text would be {rounded(whole):,} "
+            f"{said}; {PASSES} passes over the text would be {rounded(whole):,} "
             f"updates, about {duration(whole * seconds)}"
         )
     reasons["updates"] = f"{updates:,}, {took}: {why}"

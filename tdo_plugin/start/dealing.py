@@ -188,8 +188,11 @@ def deal(
                     if foreign.intersection(pair):
                         dealt.foreign[pair] += trained
                         continue
-                    clean = missing and cleaners[pair].lets_pass((row[pair[0]], row[pair[1]]))
-                    split = dealing.split(sentence, share_of, missing) if clean else "train"
+                    split = dealing.split(sentence, share_of, missing)
+                    if split != "train" and not cleaners[pair].lets_pass(
+                        (row[pair[0]], row[pair[1]])
+                    ):
+                        split = "train"
                     if split != "train":
                         numbers = seen.setdefault((split, pair), set())
                         if (number := number_of(sentence)) in numbers:

@@ -118,9 +118,11 @@ def _check_dealt(dealt: Dealt, pairs: Iterable[Pair], given: Collection[tuple[st
     for pair in pairs:
         for split in ("train", "valid", "test"):
             if not ((split, pair) in given or dealt.rows[split, pair]):
+                count = dealt.foreign[pair]
+                foreign = f", of which {count:,} have a side in another language" if count else ""
                 raise UserError(
                     f"`FOLDER` must hold more clean and different sentence pairs of "
-                    f"{'-'.join(pair)}; no {split} set can be taken from those that it has"
+                    f"{'-'.join(pair)}; no {split} set can be taken from those that it has{foreign}"
                 )
 
 
