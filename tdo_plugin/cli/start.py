@@ -31,7 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="folder of parallel text, plain or gzip: corpus.de and corpus.en, de-en.tsv, a .tmx "
         "file, or files of OPUS, mtdata or OpusFilter (docs/guide/own-data.md)",
     )  # fmt: skip
-    _add_text(parser.add_argument_group("which text"))
+    _add_text(parser.add_argument_group("text selection"))
     _add_choices(parser.add_argument_group("sizes (default: chosen for text and machine)"))
     _add_run(parser)
     parser.set_defaults(experiments="", rest=[], scale=None)
@@ -52,8 +52,8 @@ def _add_text(group: argparse._ArgumentGroup) -> None:
     )  # fmt: skip
     add(
         "--filter-language", metavar="DETECTOR",
-        help="drop training pairs with a side in another language, as detected by fasttext "
-        "(lid.176), langdetect or the file of a fastText model",
+        help="drop sentence pairs with a side in the wrong language, as detected by fasttext "
+        "(lid.176), langdetect or a fastText model (give its file)",
     )  # fmt: skip
 
 
@@ -61,15 +61,15 @@ def _add_choices(group: argparse._ArgumentGroup) -> None:
     add = group.add_argument
     add("--size", choices=("tiny", "small", "base", "big"), help="size of the models")
     add("--vocab-size", type=int, metavar="N", help="size of the vocabulary, in pieces")
-    add("--updates", type=int, metavar="N", help="updates of each training")
+    add("--updates", type=int, metavar="N", help="number of updates of each training run")
     add(
         "--hours", type=float, metavar="H",
-        help="limit the time of each training, by an estimate of the machine's speed (default: 1 "
+        help="time limit of each training run, by estimated speed of the machine (default: 1 "
         "on a CPU, 8 on a GPU)",
     )  # fmt: skip
     add(
         "--eval-sentences", type=int, default=0, metavar="N",
-        help="during the training of the recommended system, log BLEU of N validation sentences "
+        help="while training the recommended system, log BLEU on N validation sentences "
         "per trained direction (default 0: none)",
     )  # fmt: skip
 
@@ -100,7 +100,7 @@ def _languages(text: str) -> tuple[str, ...]:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Go through the steps; 1 where one of the experiment failed."""
+    """Run all steps; return 1 if a step of the experiment failed."""
     from tdo_plugin.runtime.lock import alone
     from tdo_plugin.start.experiment_file import FILE
 
@@ -120,7 +120,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def check(args: argparse.Namespace) -> None:
-    """Raise UserError for values that are wrong whatever the text is."""
+    """Raise UserError for option values that are wrong for any text."""
     least = {"vocab_size": 1, "updates": 1, "eval_sentences": 0}
     for name, limit in least.items():
         value = getattr(args, name)
@@ -138,7 +138,7 @@ def check(args: argparse.Namespace) -> None:
 
 @contextmanager
 def _place(run_folder: Path, dry: bool) -> Iterator[Path]:
-    """Where text is written: the run's folder, or in a dry run a temporary one."""
+    """Yield the folder to write to: the run folder, or a temporary folder in a dry run."""
     if not dry:
         yield run_folder
         return
@@ -147,7 +147,7 @@ def _place(run_folder: Path, dry: bool) -> Iterator[Path]:
 
 
 def _prepare(args: argparse.Namespace, run_folder: Path, place: Path) -> tuple[Choices, Corpus]:
-    """From the text to the data folder and the file of experiments."""
+    """Make the data folder and the experiment file from the user's text."""
     from tdo_plugin.corpora.preparing import prepare
     from tdo_plugin.corpora.sources.fetch import default_cache
     from tdo_plugin.launch.environment import cores
@@ -190,7 +190,7 @@ def _prepare(args: argparse.Namespace, run_folder: Path, place: Path) -> tuple[C
 def _look(
     args: argparse.Namespace, run_folder: Path, place: Path
 ) -> tuple[Found, list[Pair], Sizes]:
-    """Recognise and count the text."""
+    """Recognise the text files and count their lines, words and characters."""
     from tdo_plugin.start.folder_files import as_lines, files_of
     from tdo_plugin.start.recognition import Selection, recognise, trained_pairs
     from tdo_plugin.start.text_sizes import sizes_of
@@ -208,7 +208,7 @@ def _look(
 def _make_sets(
     args: argparse.Namespace, found: Found, pairs: Sequence[Pair], sizes: Sizes, place: Path
 ) -> None:
-    """Take over the user's sets, and deal out what is missing."""
+    """Copy the user's sets, and split missing sets off the training text."""
     from tdo_plugin.start.language_filter import language_filter
     from tdo_plugin.start.own_corpus import make_sets
 

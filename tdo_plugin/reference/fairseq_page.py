@@ -1,4 +1,4 @@
-"""Options of fairseq's commands that this package's tasks refuse, from their table."""
+"""The page of fairseq options that this package's tasks refuse."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from tdo_plugin.tasks.fairseq_refusals import REFUSALS, Refusal
 
 
 def fairseq_options() -> str:
-    """What is refused, of which command, and why."""
+    """Return the page: each refused option with its commands and the reason."""
     return page(
         "fairseq's options that are refused",
         "fairseq gives each command the options of everything that fairseq can do. With the tasks "

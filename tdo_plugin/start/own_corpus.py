@@ -1,4 +1,4 @@
-"""From the texts of a folder to cleaned training, validation and test sets.
+"""Make cleaned training, validation and test sets from the texts of a folder.
 
 RUN/unpacked, RUN/columns   text of archives and of tables
 RUN/split                   train.de-en.de and so on, before cleaning
@@ -37,9 +37,9 @@ from tdo_plugin.start.recognition import Found, Pair, Text
 from tdo_plugin.start.text_sizes import Sizes
 from tdo_plugin.start.zero_shot_tests import join_tests
 
-LONGEST_TEST = 1022  # pieces; with tag and end as many as both systems have positions
+LONGEST_TEST = 1022  # pieces; plus tag and end-of-sentence, the models' maximum positions
 LONGEST, MOST_UNEVEN = 1000, 9  # characters of a sentence; ratio of the sides' lengths
-# a row that one of these takes is not held out either
+# a row that one of these rules removes is not held out either
 ROW_RULES = (
     Rule("empty"),
     Rule("unreadable"),
@@ -58,10 +58,10 @@ class Sets:
     """The sets of a run before cleaning.
 
     Attributes:
-        dealing: how missing sets were dealt out.
-        dealt: what came of it.
-        given: the user's own sets: split, pair and rows.
-        joined: test sets of sentences that two pairs share: pair, language between, rows.
+        dealing: pivot and shares of the split.
+        dealt: the sets written by the split.
+        given: (split, pair, number of rows) of the sets that the user has.
+        joined: (pair, pivot language, number of rows) of test sets joined over a shared language.
     """
 
     dealing: Dealing
@@ -71,7 +71,7 @@ class Sets:
 
 
 def lines_of(texts: Iterable[Text], pairs: Collection[Pair], sizes: Sizes) -> dict[Pair, int]:
-    """Lines of training text of each pair."""
+    """Return the number of lines of training text for each pair."""
     counts = dict.fromkeys(pairs, 0)
     for text in texts:
         for pair in text.pairs():
@@ -87,17 +87,17 @@ def make_sets(
     run: Path,
     misfits: Misfits | None,
 ) -> Sets:
-    """Write the sets of all pairs to RUN/split; what is missing is dealt out.
+    """Write the sets of all pairs to RUN/split; missing sets are split off the training text.
 
     Args:
-        found: texts, all of them of lines.
-        pairs: that are trained.
-        sizes: of the texts.
-        run: the folder.
+        found: the texts, as one plain file per language.
+        pairs: the trained pairs.
+        sizes: sizes of the texts.
+        run: the run folder.
         misfits: see `deal`.
 
     Raises:
-        UserError: a pair has too few sentences, or too few different ones.
+        UserError: a pair has too few sentences, or too few different sentences.
     """
     training = [text for text in found.texts if text.split in (None, "train")]
     held_out = [text for text in found.texts if text.split in ("valid", "test")]
@@ -114,7 +114,7 @@ def make_sets(
 
 
 def _check_dealt(dealt: Dealt, pairs: Iterable[Pair], given: Collection[tuple[str, Pair]]) -> None:
-    """Refuse a pair of which nothing was dealt to one of its sets."""
+    """Raise UserError if a set of a pair is empty after the split."""
     for pair in pairs:
         for split in ("train", "valid", "test"):
             if not ((split, pair) in given or dealt.rows[split, pair]):
@@ -122,15 +122,15 @@ def _check_dealt(dealt: Dealt, pairs: Iterable[Pair], given: Collection[tuple[st
                 foreign = f", of which {count:,} have a side in another language" if count else ""
                 raise UserError(
                     f"`FOLDER` must hold more clean and different sentence pairs of "
-                    f"{'-'.join(pair)}; no {split} set can be taken from those that it has{foreign}"
+                    f"{'-'.join(pair)}; no {split} set can be taken from those it has{foreign}"
                 )
 
 
 def refuse_long_tests(data: Path) -> None:
-    """Find out before the training what no model can translate after it.
+    """Refuse test sentences that are too long for the models, before training starts.
 
     Args:
-        data: a data folder that is ready.
+        data: a complete data folder.
 
     Raises:
         UserError: a test set has a sentence that is too long.
@@ -146,20 +146,20 @@ def refuse_long_tests(data: Path) -> None:
 
 
 def described(run: Path, title: str, vocab_size: int = 8000) -> tuple[Description, dict[str, Path]]:
-    """The description of the corpus in RUN/split, and its files."""
+    """Return the description of the corpus in RUN/split, and its files."""
     settings: dict[str, Any] = {"model_type": "unigram", "vocab_size": vocab_size}
     corpus, files = describe(run / "split", None, settings)
     return replace(corpus, title=title, clean=CLEAN), files
 
 
 def clean(corpus: Description, files: Mapping[str, Path], run: Path, workers: int) -> list[Record]:
-    """Clean all sets, as the first step of `preparing.prepare`, which then finds them done.
+    """Clean all sets; `preparing.prepare` then skips this step.
 
     Returns:
-        What became of the rows of each.
+        The number of rows read, kept and removed for each set.
 
     Raises:
-        UserError: nothing is left of a set.
+        UserError: a set is empty after cleaning.
     """
     out = run / "data"
     with alone(out):
@@ -168,11 +168,11 @@ def clean(corpus: Description, files: Mapping[str, Path], run: Path, workers: in
 
 
 def corpus_of(records: Iterable[Record], sizes: Sizes) -> Corpus:
-    """What choices depend on.
+    """Return the corpus statistics that the choices depend on.
 
     Args:
-        records: of all sets.
-        sizes: of all texts, before cleaning.
+        records: cleaning records of all sets.
+        sizes: sizes of all texts, before cleaning.
     """
     pairs = {record.pair: record.kept for record in records if record.split == "train"}
     languages = sorted({language for pair in pairs for language in pair})
@@ -187,4 +187,4 @@ def corpus_of(records: Iterable[Record], sizes: Sizes) -> Corpus:
 
 
 def _silent(_: str) -> None:
-    """Where what is done is shown afterwards."""
+    """Discard progress messages; the caller prints the result."""

@@ -48,7 +48,7 @@ def test_options_decide():
     assert choices.size == SIZES["base"] and choices.vocab_size == 777 and choices.updates == 40
     assert choices.warmup == 10 and choices.eval_sentences == 5
     for name, option in (("model", "size"), ("vocabulary", "vocab-size"), ("updates", "updates")):
-        assert f"`--{option}` says so" in choices.reasons[name]
+        assert f"set by `--{option}`" in choices.reasons[name]
 
 
 def test_hours_are_a_budget():
