@@ -115,7 +115,7 @@ def test_one_command_to_a_report_and_again(here, capsys):
     printed, _ = told(capsys, "start", "in", "--out", "mine", *FEW)
     checked(here / "mine", printed, *KINDS["opus"][1:])
     again, _ = told(capsys, "start", "in", "--out", "mine", *FEW)
-    assert "mine/data is whole already" in again and " 0 steps, 0 of them trainings" in again
+    assert "mine/data is already complete" in again and " 0 steps, 0 of them trainings" in again
     file = here / "mine" / "experiment.toml"
     file.write_text(file.read_text().replace("label-smoothing = 0.1", "label-smoothing = 0.2"))
     edited, _ = told(capsys, "start", "in", "--out", "mine", *FEW)
