@@ -80,7 +80,7 @@ class FurtherFolder:
             if stored["settings"] == settings:
                 return True
             raise UserError(
-                f"`--out` must be a new folder, or `--fresh` set; {self.root} was made from other "
+                f"`--out` must be a new folder, or `--fresh` given; {self.root} was made from other "
                 "text or with other settings"
             )
         contents = [path for path in self.root.glob("*") if not path.name.startswith(".")]
