@@ -1,4 +1,4 @@
-"""Lets hooks record a training of fairseq and read its progress bars.
+"""Let hooks record a fairseq training run and read its progress bars.
 
 ``training_patches`` installs these functions in fairseq.
 """
@@ -29,7 +29,7 @@ def recording(call_main: Callable[..., Any]) -> Callable[..., Any]:
 def _recorded(main: Callable[..., Any], cfg: Any, **kwargs: Any) -> Any:
     from fairseq import utils
 
-    utils.import_user_module(cfg.common)  # in a spawned worker nothing has imported it yet
+    utils.import_user_module(cfg.common)  # a spawned worker has not imported the module yet
     if hooks.record_training is None:
         return main(cfg, **kwargs)
     with hooks.record_training(cfg):

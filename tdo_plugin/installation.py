@@ -1,7 +1,7 @@
-"""How this package is installed, its data files, and commands that change its environment.
+"""How this package is installed, where its data files are, and commands to reinstall it.
 
-A clone has files beside the package (experiments, benchmarks, reference pages, tested versions). A
-wheel carries the same files inside the package, laid out in the same way (`FILES`).
+In a clone, files such as experiments, benchmarks, reference pages and tested versions lie beside
+the package. A wheel contains the same files inside the package, in the same layout (`FILES`).
 """
 
 from __future__ import annotations
@@ -20,29 +20,29 @@ FAIRSEQ = "fairseq==0.12.2"
 COMET = "unbabel-comet==2.2.7"
 
 PACKAGE = Path(__file__).resolve().parent
-CARRIED = PACKAGE / "files"  # only in a wheel; pyproject.toml says what is in it
+CARRIED = PACKAGE / "files"  # exists only in a wheel; pyproject.toml lists its content
 FILES = CARRIED if CARRIED.is_dir() else PACKAGE.parent
 CONSTRAINTS = FILES / "constraints.txt"
 
-IMAGE = "TDO_IMAGE"  # variable that the Dockerfile sets to the device of the image, cpu or cuda
+IMAGE = "TDO_IMAGE"  # variable that the Dockerfile sets to the image's device: cpu or cuda
 WHEEL, CLONE, DOCKER = "wheel", "clone", "Docker image"
 MODULES = {"tdo": "tdo_plugin", "pip": "pip"}
 
 
 def kind() -> str:
-    """How the package is installed: `WHEEL`, `CLONE` (editable) or `DOCKER`."""
+    """Return how the package is installed: `WHEEL`, `CLONE` (editable) or `DOCKER`."""
     if os.environ.get(IMAGE):
         return DOCKER
     return CLONE if PACKAGE.parent == FILES else WHEEL
 
 
 def line(program: str, *words: str) -> str:
-    """A command line for this Python's environment, as a shell reads it.
+    """Return a shell command line that runs a program of this Python environment.
 
     Args:
-        program: `tdo` or `pip`. It is called by name if the shell would find that of this
-            environment, and otherwise as a module of this Python.
-        words: its arguments.
+        program: `tdo` or `pip`. The command line uses the bare name if the shell finds this
+            environment's program by that name, and `python -m` otherwise.
+        words: arguments of the program.
     """
     here, found = Path(sys.executable).parent / program, shutil.which(program)
     same = found is not None and here.exists() and os.path.samefile(here, found)
@@ -51,7 +51,7 @@ def line(program: str, *words: str) -> str:
 
 
 def install_again() -> str:
-    """The command line that installs this package again from its source."""
+    """Return the command line that reinstalls this package from its source."""
     if kind() == DOCKER:
         return build_image()
     if kind() == CLONE:
@@ -60,14 +60,14 @@ def install_again() -> str:
 
 
 def build_image(*, evaluation: bool = False) -> str:
-    """The command line that builds the Docker image again, to be run in a clone."""
+    """Return the command line that rebuilds the Docker image; it must be run in a clone."""
     words = ["docker", "build", "--build-arg", f"DEVICE={os.environ.get(IMAGE, 'cpu')}"]
     words += ["--build-arg", "EVAL=1"] if evaluation else []
     return shlex.join([*words, "--tag", "tdo_plugin", "."])
 
 
 def _wheel() -> str:
-    """The wheel's URL if pip has recorded one, else the name and version on an index."""
+    """Return the wheel's URL if pip recorded one, else the name and version for an index."""
     try:
         recorded = metadata.distribution("tdo_plugin").read_text("direct_url.json")
     except metadata.PackageNotFoundError:

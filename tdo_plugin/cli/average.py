@@ -26,9 +26,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     chosen = parser.add_mutually_exclusive_group()
     chosen.add_argument(
-        "--best", type=int, metavar="N", help="average the N with the best validation loss"
+        "--best",
+        type=int,
+        metavar="N",
+        help="average the N checkpoints with the best validation loss",
     )
-    chosen.add_argument("--last", type=int, metavar="N", help="average the N with the most updates")
+    chosen.add_argument(
+        "--last", type=int, metavar="N", help="average the N checkpoints with the most updates"
+    )
     add(
         "--from-update",
         type=int,

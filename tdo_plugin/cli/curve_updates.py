@@ -26,8 +26,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "trainings",
         nargs="+",
         metavar="NAME=FILE[:FILE]",
-        help="a line's name and its training's validation.jsonl (written with --eval-translation), "
-        "or several files of consecutive training runs",
+        help="a line's name and the validation.jsonl of its training run (written with "
+        "--eval-translation), or several files of consecutive training runs",
     )
     add(
         "--group", choices=GROUPS, default=GROUPS[0], help="directions to show (default: zero-shot)"

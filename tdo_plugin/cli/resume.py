@@ -16,7 +16,7 @@ LAST = "checkpoint_last.pt"
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     add = parser.add_argument
-    add("folder", type=Path, metavar="SAVE_DIR", help="the training's checkpoint folder")
+    add("folder", type=Path, metavar="SAVE_DIR", help="checkpoint folder of the training run")
     add("--dry-run", action="store_true", help="only print the command")
 
 

@@ -1,4 +1,4 @@
-"""`tdo setup`: install what pip's resolver cannot bring, and check the result."""
+"""`tdo setup`: install what pip's resolver cannot install, and check the result."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from tdo_plugin.installation import COMET, CONSTRAINTS, FAIRSEQ, install_again, 
 HELP = "install fairseq, which pip alone cannot resolve, and check the installation"
 EXAMPLE = "tdo setup --eval"
 
-# A set of packages that pip resolves without a complaint may still fail to be imported.
+# Packages that pip installs without an error may still fail on import.
 EVAL_CHECK = (
     "import bert_score, comet, fasttext, langdetect, sacremoses, "
     "sentencepiece.sentencepiece_model_pb2; "
@@ -41,9 +41,9 @@ class Action:
     """A command of this Python that changes or checks the environment.
 
     Attributes:
-        text: what it does, for the user.
-        words: the arguments of Python.
-        variables: of the environment, besides those that are set.
+        text: description shown to the user.
+        words: arguments of the Python interpreter.
+        variables: environment variables added to the current ones.
     """
 
     text: str
@@ -82,7 +82,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _fairseq() -> list[Action]:
-    """The installation of fairseq, unless it is there and works."""
+    """Return the actions that install fairseq; none if fairseq is installed and works."""
     if _works(FAIRSEQ_CHECK) and doctor.is_pinned(FAIRSEQ):
         print(f"set-up: {FAIRSEQ} is installed")
         return []
@@ -96,14 +96,14 @@ def _fairseq() -> list[Action]:
 
 
 def _evaluation(pins: Path) -> list[Action]:
-    """The installation of the extra `eval` and COMET, unless they are there."""
+    """Return the actions that install the extra `eval` and COMET; none if both are installed."""
     if doctor.check_evaluation().status == "ok":
         print(f"set-up: the evaluation is installed, with {COMET}")
         return []
     requirements = doctor.requirements_of("eval")
     if not requirements:
         raise UserError(f"`tdo_plugin` must be installed; it is not ({install_again()})")
-    # without a requirement on tdo_plugin itself, which pip would look up in an index
+    # Drop requirements on tdo_plugin itself, which pip would look up in a package index.
     words = ["-m", "pip", "install", "-c", str(pins), *requirements]
     return [
         Action("BERTScore, language detectors, tokenizers", words),
@@ -113,10 +113,10 @@ def _evaluation(pins: Path) -> list[Action]:
 
 
 def build_tools() -> dict[str, str]:
-    """Variables with which fairseq's three C++ modules compile.
+    """Return the environment variables needed to compile fairseq's three C++ modules.
 
     Raises:
-        UserError: there is no compiler, or the headers of Python are missing.
+        UserError: there is no compiler, or the Python headers are missing.
     """
     names = (os.environ.get("CXX", "c++").split()[0], "c++", "g++", "clang++")
     compiler = next(filter(shutil.which, names), None)
@@ -132,17 +132,16 @@ def build_tools() -> dict[str, str]:
             f"`{header}` must be there, to compile fairseq; the headers of Python {version} are "
             f"not installed (Debian, Ubuntu: apt-get install python{version}-dev)"
         )
-    # A Python that was built with another compiler would look for that one.
+    # By default, extensions are built with the compiler that Python was built with.
     usual = os.environ.get("CC") or sysconfig.get_config_var("CC") or "cc"
     return {} if shutil.which(usual.split()[0]) else {"CC": compiler, "CXX": compiler}
 
 
 def _pins_of_new_packages() -> list[str]:
-    """The tested versions of packages that are not installed, so that those that are stay."""
-    installed = {
-        distribution.metadata["Name"].lower().replace("_", "-")
-        for distribution in metadata.distributions()
-    }
+    """Pin packages that are not installed yet, so that installed packages keep their versions."""
+    names = (distribution.metadata["Name"] for distribution in metadata.distributions())
+    # Leftovers of an interrupted pip have no name.
+    installed = {name.lower().replace("_", "-") for name in names if name}
     lines = CONSTRAINTS.read_text(encoding="utf-8").splitlines()
     return [
         pin for pin in lines if pin.partition("==")[0].lower().replace("_", "-") not in installed
@@ -150,7 +149,7 @@ def _pins_of_new_packages() -> list[str]:
 
 
 def _works(code: str) -> bool:
-    """Whether a fresh Python runs this code."""
+    """Whether this code runs without an error in a new Python process."""
     words = [sys.executable, "-W", "ignore", "-c", code]
     return subprocess.run(words, capture_output=True, check=False).returncode == 0
 
@@ -166,10 +165,10 @@ def _show(actions: Sequence[Action]) -> None:
 
 
 def _do(action: Action) -> None:
-    """Run a command, silently.
+    """Run a command without showing its output.
 
     Raises:
-        UserError: it failed; what it printed is in a file that the message names.
+        UserError: the command failed; the message names the file with its output.
     """
     print(f"set-up: {action.text}", flush=True)
     quiet = {"PIP_DISABLE_PIP_VERSION_CHECK": "1", "PIP_NO_INPUT": "1"}
@@ -188,8 +187,8 @@ def _do(action: Action) -> None:
         return
     if missing := NOT_FOUND.search(done.stdout):
         raise UserError(
-            f"`{missing[1]}` must come from a package index; pip finds it in none that it can "
-            f"reach ({line('pip', 'config', 'list')} shows which it asks)"
+            f"`{missing[1]}` must come from a package index; pip finds it in no index that it can "
+            f"reach ({line('pip', 'config', 'list')} shows the configured indexes)"
         )
     lines = [text.strip() for text in done.stdout.splitlines() if text.strip()]
     errors = [text for text in lines if text.lower().startswith("error")] or lines
@@ -198,14 +197,18 @@ def _do(action: Action) -> None:
         "w", prefix="tdo-setup-", suffix=".log", delete=False, encoding="utf-8"
     ) as log:
         log.write(done.stdout)
-    raise UserError(f"`{action.text}` must succeed; it says {said} (all of it: {log.name})")
+    raise UserError(f"`{action.text}` must succeed; it says {said} (full output: {log.name})")
 
 
 def _check() -> int:
-    """Run `tdo doctor` in a fresh Python, and print what it finds wrong."""
+    """Run `tdo doctor` in a new Python process and print the problems that it finds."""
     words = [sys.executable, "-m", "tdo_plugin", "doctor", "--json"]
     done = subprocess.run(words, capture_output=True, text=True, check=False)
-    checks = [doctor.Check(**check) for check in json.loads(done.stdout)["checks"]]
+    try:
+        checks = [doctor.Check(**check) for check in json.loads(done.stdout)["checks"]]
+    except ValueError:
+        said = (done.stderr.strip() or f"exit code {done.returncode}").splitlines()[-1]
+        raise UserError(f"`tdo doctor` must succeed; it says {said}") from None
     for check in checks:
         if check.status == "wrong":
             doctor.show(check)

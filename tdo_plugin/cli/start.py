@@ -15,6 +15,7 @@ from tdo_plugin.errors import UserError
 from tdo_plugin.launch.handed_on_options import device_options, gpus_here
 
 if TYPE_CHECKING:
+    from tdo_plugin.start.choices import Choices, Corpus
     from tdo_plugin.start.recognition import Found, Pair
     from tdo_plugin.start.text_sizes import Sizes
 
@@ -27,75 +28,99 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument(
         "folder", type=Path, metavar="FOLDER",
-        help="parallel text: corpus.de and corpus.en, de-en.tsv, a .tmx, an archive or a folder of "
-        "OPUS, mtdata or OpusFilter; plain or gzip (docs/guide/own-data.md)",
+        help="folder of parallel text, plain or gzip: corpus.de and corpus.en, de-en.tsv, a .tmx "
+        "file, or files of OPUS, mtdata or OpusFilter (docs/guide/own-data.md)",
     )  # fmt: skip
-    _add_text(parser.add_argument_group("which text"))
-    _add_choices(parser.add_argument_group("instead of what text and machine suggest"))
+    _add_text(parser.add_argument_group("text selection"))
+    _add_choices(parser.add_argument_group("sizes (default: chosen for text and machine)"))
     _add_run(parser)
     parser.set_defaults(experiments="", rest=[], scale=None)
 
 
 def _add_text(group: argparse._ArgumentGroup) -> None:
     add = group.add_argument
-    add("--langs", type=_names, default=(), metavar="A,B", help="take these languages alone")
+    add("--langs", type=_languages, default=(), metavar="A,B", help="use only these languages")
     add(
         "--pairs", type=_names, default=(), metavar="A-B,...",
-        help="train these pairs alone, or patterns such as en-*; other pairs of the same languages "
-        "are zero-shot. For files without a language in their name also: the pair that they hold",
+        help="train only these pairs, names or patterns such as en-*; other pairs of the same "
+        "languages become zero-shot pairs. For files without languages in their "
+        "names: the languages",
     )  # fmt: skip
     add(
         "--corpora", type=_names, default=(), metavar="NAME,...",
-        help="take the texts with these names alone, or patterns, where a folder has several",
+        help="use only texts with these names or patterns, if the folder has several texts",
     )  # fmt: skip
     add(
         "--filter-language", metavar="DETECTOR",
-        help="leave out training pairs with a side in another language, by fasttext (lid.176), "
-        "langdetect or the file of a fastText model",
+        help="drop sentence pairs with a side in the wrong language, as detected by fasttext "
+        "(lid.176), langdetect or a fastText model (give its file)",
     )  # fmt: skip
 
 
 def _add_choices(group: argparse._ArgumentGroup) -> None:
     add = group.add_argument
     add("--size", choices=("tiny", "small", "base", "big"), help="size of the models")
-    add("--vocab-size", type=int, metavar="N", help="pieces of the vocabulary")
-    add("--updates", type=int, metavar="N", help="updates of each training")
+    add("--vocab-size", type=int, metavar="N", help="size of the vocabulary, in pieces")
+    add("--updates", type=int, metavar="N", help="number of updates of each training run")
     add(
         "--hours", type=float, metavar="H",
-        help="time for each training, by an estimate of the machine's speed (default: 1 on a CPU, "
-        "8 on a GPU, or less)",
+        help="time limit of each training run, by estimated speed of the machine (default: 1 "
+        "on a CPU, 8 on a GPU)",
     )  # fmt: skip
     add(
         "--eval-sentences", type=int, default=0, metavar="N",
-        help="log BLEU of N validation sentences of each trained direction during the training of "
-        "the recommended system (default 0: none)",
+        help="while training the recommended system, log BLEU on N validation sentences "
+        "per trained direction (default 0: none)",
     )  # fmt: skip
 
 
 def _add_run(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
-    add("--out", type=Path, metavar="RUN", help="where everything goes (default: runs/FOLDER)")
+    add("--out", type=Path, metavar="RUN", help="run folder (default: runs/FOLDER)")
     device_options(parser)
-    add("--jobs", type=int, metavar="N", help="steps at a time (default: one a GPU; on a CPU 2)")
-    add("--threads", type=int, metavar="N", help="CPU threads of a step (default: its share)")
-    add("--fresh", action="store_true", help="begin again; else what is whole is not done again")
-    add("--dry-run", action="store_true", help="show what would be done, down to the commands")
+    add(
+        "--jobs",
+        type=int,
+        metavar="N",
+        help="steps to run at a time (default: one per GPU; 2 on a CPU)",
+    )
+    add("--threads", type=int, metavar="N", help="CPU threads per step (default: equal share)")
+    add("--fresh", action="store_true", help="redo every step (default: skip finished steps)")
+    add("--dry-run", action="store_true", help="only print the choices and commands")
 
 
 def _names(text: str) -> tuple[str, ...]:
     return tuple(filter(None, map(str.strip, text.split(","))))
 
 
+def _languages(text: str) -> tuple[str, ...]:
+    from tdo_plugin.data.textnames import fit_code
+
+    return tuple(fit_code(name) or name for name in _names(text))  # pt_BR for pt-BR
+
+
 def run(args: argparse.Namespace) -> int:
-    """Go through the steps; 1 where one of the experiment failed."""
+    """Run all steps; return 1 if a step of the experiment failed."""
+    from tdo_plugin.runtime.lock import alone
+    from tdo_plugin.start.experiment_file import FILE
+
     check(args)
-    run_folder = (args.out or Path("runs") / args.folder.resolve().name).resolve()
+    folder = args.folder.resolve()
+    run_folder = (args.out or Path("runs") / folder.name).resolve()
+    if run_folder in (folder, *folder.parents):
+        raise UserError(f"`--out` must be a folder that FOLDER is not in; it is {run_folder}")
     with _place(run_folder, args.dry_run) as place:
-        return _run(args, run_folder, place)
+        with alone(place):
+            choices, corpus = _prepare(args, run_folder, place)
+        args.experiments, args.out, args.updates = str(place / FILE), run_folder, None
+        failed = reproduce.run(args)
+        if not (failed or args.dry_run):
+            output.show_result(run_folder, choices, corpus)
+        return failed
 
 
 def check(args: argparse.Namespace) -> None:
-    """Raise UserError for values that are wrong whatever the text is."""
+    """Raise UserError for option values that are wrong for any text."""
     least = {"vocab_size": 1, "updates": 1, "eval_sentences": 0}
     for name, limit in least.items():
         value = getattr(args, name)
@@ -113,7 +138,7 @@ def check(args: argparse.Namespace) -> None:
 
 @contextmanager
 def _place(run_folder: Path, dry: bool) -> Iterator[Path]:
-    """Where text is written: the run's folder, or in a dry run a temporary one."""
+    """Yield the folder to write to: the run folder, or a temporary folder in a dry run."""
     if not dry:
         yield run_folder
         return
@@ -121,14 +146,15 @@ def _place(run_folder: Path, dry: bool) -> Iterator[Path]:
         yield Path(scratch)
 
 
-def _run(args: argparse.Namespace, run_folder: Path, place: Path) -> int:
+def _prepare(args: argparse.Namespace, run_folder: Path, place: Path) -> tuple[Choices, Corpus]:
+    """Make the data folder and the experiment file from the user's text."""
     from tdo_plugin.corpora.preparing import prepare
     from tdo_plugin.corpora.sources.fetch import default_cache
     from tdo_plugin.launch.environment import cores
     from tdo_plugin.start.choices import Asked, choose
     from tdo_plugin.start.experiment_file import FILE, experiment, write_experiment
     from tdo_plugin.start.machine_facts import machine_facts
-    from tdo_plugin.start.own_corpus import clean, corpus_of, described
+    from tdo_plugin.start.own_corpus import clean, corpus_of, described, refuse_long_tests
 
     asked = Asked(
         size=args.size or "", vocab_size=args.vocab_size or 0, updates=args.updates or 0,
@@ -152,22 +178,19 @@ def _run(args: argparse.Namespace, run_folder: Path, place: Path) -> int:
     else:
         settings, files = described(place, title, choices.vocab_size)
         prepare(settings, default_cache(), files, place / "data", cores(), args.fresh, output.say)
+        refuse_long_tests(place / "data")
         if not write_experiment(place, text):
             output.say(
-                f"{run_folder / FILE} was edited and is used as it is; where it is removed, a new "
-                "one with the choices above is written"
+                f"{run_folder / FILE} was edited and is used as it is; remove the file to get "
+                "a new one with the choices above"
             )
-    args.experiments, args.out, args.updates = str(place / FILE), run_folder, None
-    failed = reproduce.run(args)
-    if not (failed or args.dry_run):
-        output.show_result(run_folder, choices, corpus)
-    return failed
+    return choices, corpus
 
 
 def _look(
     args: argparse.Namespace, run_folder: Path, place: Path
 ) -> tuple[Found, list[Pair], Sizes]:
-    """Recognise and count the text."""
+    """Recognise the text files and count their lines, words and characters."""
     from tdo_plugin.start.folder_files import as_lines, files_of
     from tdo_plugin.start.recognition import Selection, recognise, trained_pairs
     from tdo_plugin.start.text_sizes import sizes_of
@@ -185,7 +208,7 @@ def _look(
 def _make_sets(
     args: argparse.Namespace, found: Found, pairs: Sequence[Pair], sizes: Sizes, place: Path
 ) -> None:
-    """Take over the user's sets, and deal out what is missing."""
+    """Copy the user's sets, and split missing sets off the training text."""
     from tdo_plugin.start.language_filter import language_filter
     from tdo_plugin.start.own_corpus import make_sets
 

@@ -1,4 +1,4 @@
-"""What `tdo start` shows of each of its steps."""
+"""Printed output of each step of `tdo start`."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ if TYPE_CHECKING:
 
 
 def head(text: str) -> None:
-    """A step's title."""
+    """Print the title of a step."""
     print_line(f"\n{text}")
 
 
 def say(text: str) -> None:
-    """A line of a step."""
+    """Print a line of a step."""
     print_line(f"  {text}")
 
 
 def show_texts(folder: Path, found: Found, sizes: Sizes) -> None:
-    """Texts with their split, lines and words a line; what is not used, and why."""
+    """Print each text with its split, lines and words per line, and unused files with reasons."""
     head(f"Text in {folder}")
     width = max(len(text.name) for text in found.texts)
     for text in found.texts:
@@ -46,7 +46,7 @@ def show_texts(folder: Path, found: Found, sizes: Sizes) -> None:
 
 
 def show_sets(sets: Sets) -> None:
-    """Where each set comes from, and how many rows it has before cleaning."""
+    """Print the origin of each set and its number of sentence pairs before cleaning."""
     dealt = sets.dealt
     for split in ("train", "valid", "test"):
         own = [f"{_named(pair)} {rows:,}" for name, pair, rows in sets.given if name == split]
@@ -78,10 +78,10 @@ def _left_out(counts: dict[tuple[str, str], int], what: str) -> None:
 
 
 def show_cleaning(records: Sequence[Record]) -> None:
-    """How many rows each rule took."""
+    """Print how many sentence pairs each cleaning rule removed."""
     from tdo_plugin.corpora.preparing import line_of
 
-    head("Cleaning (docs/guide/data.md#cleaning explains the rules)")
+    head("Cleaning (docs/guide/data.md#cleaning-rules explains the rules)")
     for split in ("train", "valid", "test"):
         of_split = [record for record in records if record.split == split]
         touched = [record for record in of_split if record.kept < record.read]
@@ -92,7 +92,7 @@ def show_cleaning(records: Sequence[Record]) -> None:
 
 
 def show_choices(choices: Choices, corpus: Corpus, machine: MachineFacts) -> None:
-    """Every choice with its reason."""
+    """Print every choice with its reason."""
     from tdo_plugin.start.experiment_file import BASELINE, why_recommended
 
     head(f"Choices, for {corpus.sentences:,} sentence pairs and {machine}")
@@ -103,20 +103,19 @@ def show_choices(choices: Choices, corpus: Corpus, machine: MachineFacts) -> Non
 
 
 def show_nllb(corpus: Corpus, run: Path) -> None:
-    """The commands that fine-tune NLLB, where a pair has few sentences."""
+    """Print the commands that fine-tune NLLB, if a language pair has few sentence pairs."""
     from tdo_plugin.start.nllb_commands import FEW, nllb_commands, unknown
 
     pair, count = min(corpus.pairs.items(), key=lambda entry: entry[1])
     if count >= FEW:
         return
     head(f"{_named(pair)} has {count:,} sentence pairs, below {FEW:,}: consider NLLB-600M")
-    say(
-        "Fine-tuned, it usually translates much better than a model trained on so few sentences. It"
-    )
-    say("takes a GPU with 16 GiB and its weights (facebook/nllb-200-distilled-600M, 2.5 GB); its")
-    say("licence forbids commercial use (docs/guide/pretrained.md). When the data folder is there:")
+    say("NLLB translates already, while a model trained from scratch has only these sentences")
+    say("(advice, not measured). Fine-tuning needs a GPU with about 16 GiB and the weights")
+    say("(facebook/nllb-200-distilled-600M, 2.5 GB), whose licence forbids commercial use")
+    say("(docs/guide/pretrained.md). Once the data folder exists:")
     if lacking := unknown(corpus.languages):
-        say(f"tdo convert needs NLLB's names of {', '.join(lacking)}, which are not known here.")
+        say(f"`tdo convert` needs NLLB's codes for {', '.join(lacking)}, which tdo does not know.")
         return
     for command in nllb_commands(corpus.languages, run):
         say(f"  {command}")
@@ -124,14 +123,20 @@ def show_nllb(corpus: Corpus, run: Path) -> None:
 
 
 def show_result(run: Path, choices: Choices, corpus: Corpus) -> None:
-    """The table, and what to do next."""
+    """Print the score tables and the next steps."""
     from tdo_plugin.evaluation.report import notes, report_tables
     from tdo_plugin.evaluation.sheet_reading import read_sheet
-    from tdo_plugin.start.experiment_file import FILE, TABLE, recommended
+    from tdo_plugin.experiments.document_reader import read_document
+    from tdo_plugin.start.experiment_file import FILE, recommended
 
-    sheet = read_sheet(run / TABLE / "scores.json")
-    report.show(report_tables.summary(sheet), notes.reading(sheet))
-    model = run / recommended(choices.zero_shot) / "average.pt"
+    # the user may have renamed tables and systems in the file
+    document = read_document(run / FILE)
+    for table in document.tables:
+        sheet = read_sheet(run / table / "scores.json")
+        report.show(report_tables.summary(sheet), notes.reading(sheet))
+    systems = [*document.systems]
+    usual = recommended(choices.zero_shot)
+    model = run / (usual if usual in systems else systems[-1]) / "average.pt"
     source, target = (*corpus.zero_shot(), *corpus.pairs)[0]
     words = [
         "tdo",
@@ -144,9 +149,11 @@ def show_result(run: Path, choices: Choices, corpus: Corpus) -> None:
         "-t",
         target,
     ]
-    print_line(
-        f"\n{run / TABLE / 'index.html'} shows every direction in a browser, with sentences."
-    )
+    print_line("")
+    for table in document.tables:
+        print_line(
+            f"{run / table / 'index.html'} shows every direction in a browser, with sentences."
+        )
     print_line("Translate a file of your own, one sentence a line:")
     print_line(
         f"  {shlex.join([*words, '--input', f'FILE.{source}', '--output', f'FILE.{target}'])}"

@@ -38,9 +38,9 @@ class Progress:
 
     def line(self, running: Sequence[Step], waiting: Sequence[Step], slots: int) -> str:
         """The running steps, their progress, and the estimated remaining time."""
-        said = [f"{step.name}: {self._of(step)}" for step in running]
+        lines = [f"{step.name}: {self._of(step)}" for step in running]
         left = self._left(running, waiting, slots)
-        return " | ".join(said) + (f" ({left} to go in all)" if left else "")
+        return " | ".join(lines) + (f" ({left} to go in total)" if left else "")
 
     def _of(self, step: Step) -> str:
         if not self.graph.log(step.name).exists():

@@ -1,1 +1,1 @@
-"""What a training leaves beside its checkpoints: a log, its settings and origins, a page."""
+"""Records that a training run writes beside its checkpoints: log, settings, provenance, page."""

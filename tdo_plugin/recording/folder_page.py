@@ -1,4 +1,4 @@
-"""`index.html` of a training's folder: one static file that needs nothing else."""
+"""`index.html` of a training folder: one self-contained static file."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ from tdo_plugin.recording.training_folder import TrainingFolder, read_training_f
 from tdo_plugin.runtime.files import complete_file
 
 PAGE = "index.html"
-DRAWN = ("bleu", "accuracy")  # of the scores; the table has all
-ROWS = 200  # of the table over updates, the last ones
+DRAWN = ("bleu", "accuracy")  # the scores that are drawn; the table has all scores
+ROWS = 200  # last updates shown in the table
 
 
 def write_page(root: Path, from_checkpoint: bool = False) -> TrainingFolder:
-    """Write the page of a folder, which appears only complete; return what it was made from.
+    """Write the page of a folder atomically, and return the data that it shows.
 
     Args:
-        root: the folder.
+        root: the training folder.
         from_checkpoint: see `read_training_folder`.
 
     Raises:
-        OSError: a file cannot be read, or the page not be written.
+        OSError: a file cannot be read, or the page cannot be written.
         ValueError: a file is damaged.
     """
     folder = read_training_folder(root, from_checkpoint)
@@ -42,13 +42,13 @@ def write_page(root: Path, from_checkpoint: bool = False) -> TrainingFolder:
 
 
 def page(folder: TrainingFolder) -> str:
-    """The whole page."""
+    """Return the complete HTML page."""
     name = folder.root.resolve().name
     return static_page(f"Training: {name}", f"Training {name}", _lead(folder), [*_sections(folder)])
 
 
 def state_line(folder: TrainingFolder) -> str:
-    """Its state in a few words."""
+    """Return the training's state and last update as a short text."""
     state = folder.runs[-1].state_now() if folder.runs else ""
     return f"{state or 'state unknown'}, update {folder.updates:,}"
 
@@ -71,7 +71,7 @@ def _lead(folder: TrainingFolder) -> Markup:
 
 
 def _sections(folder: TrainingFolder) -> Iterator[tuple[str, str, list[Markup]]]:
-    """Key, title and content of each section that has content."""
+    """Yield key, title and content of each section that is not empty."""
     if folder.losses or folder.scores:
         yield "curves", "Curves", list(_curves(folder))
     yield "next", "Checkpoints", list(_checkpoints(folder))
@@ -94,7 +94,7 @@ def _sections(folder: TrainingFolder) -> Iterator[tuple[str, str, list[Markup]]]
 def _curves(folder: TrainingFolder) -> Iterator[Markup]:
     losses, scores = _measured(folder.losses, LOSSES), _measured(folder.scores, METRICS)
     if find_spec("matplotlib") is None:
-        yield small(["There are no pictures: matplotlib is not installed (the extra `report`)."])
+        yield small(["No plots: matplotlib is not installed (extra `report`)."])
     else:
         drawn = [name for name in scores if name in DRAWN]
         pictures = [
@@ -111,7 +111,7 @@ def _curves(folder: TrainingFolder) -> Iterator[Markup]:
 
 
 def _measured(curves: Mapping[str, Curve], metrics: Iterable[str]) -> list[str]:
-    """The metrics that any of the curves has."""
+    """Return the metrics that occur in any of the curves."""
     present = {name for curve in curves.values() for values in curve.values() for name in values}
     return [name for name in metrics if name in present]
 
@@ -129,7 +129,7 @@ def _picture(
 
 
 def _table(folder: TrainingFolder, losses: Sequence[str], scores: Sequence[str]) -> Table:
-    """A row for each update that a validation was made at; for each that was logged without."""
+    """Build a row per validation, or per logged update if there were no validations."""
     columns = [
         (name, metric, curve)
         for curves, metrics in ((folder.losses, losses), (folder.scores, scores))
@@ -150,11 +150,11 @@ def _table(folder: TrainingFolder, losses: Sequence[str], scores: Sequence[str])
         for update in sorted(validated)[-ROWS:]
     ]
     heads = tuple(Column(name, NAMES[metric]) for name, metric, _ in columns)
-    return Table("curves", "The same as numbers", ("updates",), heads, (Block(tuple(rows)),))
+    return Table("curves", "The curves as numbers", ("updates",), heads, (Block(tuple(rows)),))
 
 
 def _at(curve: Curve, update: int, latest: bool) -> Mapping[str, float]:
-    """A curve's values after an update, or where that counts the latest before."""
+    """Return a curve's values at an update, or with `latest` the most recent values before."""
     if update in curve or not latest:
         return curve.get(update, {})
     before = [point for point in curve if point < update]
@@ -173,7 +173,7 @@ def _cell(values: Mapping[str, float], metric: str) -> Cell:
 
 def _checkpoints(folder: TrainingFolder) -> Iterator[Markup]:
     names = folder.checkpoints
-    yield tag("p", ", ".join(names) if names else "There are none yet.")
+    yield tag("p", ", ".join(names) if names else "No checkpoints yet.")
     if folder.resume:
         yield tag("p", "To resume, start it as before: ", tag("code", folder.resume))
     data = str(options_of(folder.runs).get("data", "DATA")) if folder.runs else "DATA"
@@ -196,7 +196,7 @@ def _runs_table(runs: Sequence[Run]) -> Table:
 
 
 def _changes(runs: Sequence[Run]) -> Iterator[Markup]:
-    """What each later run did otherwise than the one before."""
+    """Yield what each later run changed compared with the run before."""
     for count, (before, run) in enumerate(pairwise(runs), 2):
         pairs = {
             "options": (options_of(runs[: count - 1]), run.options),
@@ -216,5 +216,5 @@ def _changes(runs: Sequence[Run]) -> Iterator[Markup]:
 
 
 def _time(text: str) -> str:
-    """A time of ISO 8601 without its zone, with a space."""
+    """Format an ISO 8601 time without time zone, with a space between date and time."""
     return text[:19].replace("T", " ")

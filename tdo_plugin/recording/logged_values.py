@@ -1,4 +1,4 @@
-"""`metrics.jsonl`: the values that a training logs, as numbers, a line each time."""
+"""`metrics.jsonl`: the numbers that a training run logs, one JSON line per log entry."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from tdo_plugin.analysis.curves import Curve
 from tdo_plugin.typed import parse_json
 
 FILE = "metrics.jsonl"
-INNER, EPOCH = "train_inner", "train"  # fairseq's tags; others are names of validation sets
+INNER, EPOCH = "train_inner", "train"  # fairseq's tags; other tags are names of validation sets
 LOSSES = ("loss", "nll_loss")
 
 
 def scalars(stats: Mapping[str, Any]) -> dict[str, float]:
-    """The single numbers among the values that fairseq logs, without the number of updates."""
+    """Select the scalar values that fairseq logs, except the number of updates."""
     values = {}
     for name, logged in stats.items():
-        value = getattr(logged, "val", logged)  # of a meter, its latest
+        value = getattr(logged, "val", logged)  # latest value of a meter
         if getattr(value, "numel", lambda: 0)() == 1:
             value = value.item()
         if isinstance(value, Number) and not isinstance(value, bool | complex):
@@ -31,17 +31,17 @@ def scalars(stats: Mapping[str, Any]) -> dict[str, float]:
 
 
 def append(folder: Path, tag: str, update: int, values: Mapping[str, float]) -> None:
-    """Add a line to the file; what is not finite is null there."""
+    """Append a line to the file; infinite values and NaN become null."""
     finite = {name: value if math.isfinite(value) else None for name, value in values.items()}
     with (folder / FILE).open("a", encoding="utf-8", newline="\n") as stream:
         stream.write(json.dumps({"tag": tag, "update": update, **finite}) + "\n")
 
 
 def read_losses(folder: Path) -> dict[str, Curve]:
-    """By tag, the losses after each update; {} of a folder without the file.
+    """Read the losses by tag and update; {} if the folder has no such file.
 
-    A training that resumes from an older checkpoint makes some updates again: a line replaces
-    those of its tag from its update on. A line that a crash has cut is left out.
+    A training that resumes from an older checkpoint repeats some updates: each line replaces
+    earlier lines of its tag from its update on. A line truncated by a crash is skipped.
 
     Raises:
         OSError: the file cannot be read.

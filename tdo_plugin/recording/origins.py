@@ -1,4 +1,4 @@
-"""What a training depends on beside its options: versions, the machine, the data."""
+"""Provenance of a training run besides its options: versions, machine, data."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from tdo_plugin.data.databin import SHARD
 from tdo_plugin.launch.environment import cores
 from tdo_plugin.runtime.provenance import versions
 
-SAMPLE = 1 << 16  # bytes at the begin, in the middle and at the end of a file
+SAMPLE = 1 << 16  # bytes read at the start, in the middle and at the end of a file
 _FILES = ("*.bin", "*.idx", "dict.*")
 
 
 def all_versions() -> dict[str, str]:
-    """Those that results carry, and CUDA's where torch is built for it."""
+    """Return the versions recorded with results, plus CUDA's if torch is built with CUDA."""
     cuda = {"cuda": str(torch.version.cuda)} if torch.version.cuda else {}
     return {**versions(), **cuda}
 
 
 def this_machine(workers: int) -> dict[str, Any]:
-    """Host, process, processor, cores, GPUs, and how many workers train together."""
+    """Return host, process id, processor, cores, GPUs and number of workers."""
     gpus = [torch.cuda.get_device_name(n) for n in range(torch.cuda.device_count())]
     return {
         "host": platform.node(),
@@ -41,7 +41,7 @@ def this_machine(workers: int) -> dict[str, Any]:
 
 
 def _processor() -> str:
-    """The processor's name; on Linux alone the kernel tells more than its architecture."""
+    """Return the processor's model name on Linux, elsewhere what `platform` knows."""
     try:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
     except OSError:
@@ -51,18 +51,19 @@ def _processor() -> str:
 
 
 def data_identity(folders: Iterable[Path]) -> dict[str, dict[str, Any]]:
-    """By folder, one digest that changes with its contents; it costs next to nothing.
+    """Return a cheap digest of each folder's contents.
 
-    A folder of `tdo prepare` or `tdo preprocess` has noted the digests of its files in a mark such
-    as `prepared.json`, and the mark's own digest covers them. Of any other folder, the digest is
-    made from names, sizes and samples of the binarised files and dictionaries: all of a small file,
-    192 KiB of a large one. A change between the samples that keeps the size is not seen.
+    `tdo prepare` and `tdo preprocess` record the digests of all files in a marker file such as
+    `prepared.json`; the digest of the marker covers them. For any other folder, the digest is
+    computed from names, sizes and samples of the binarised files and dictionaries: the whole of a
+    small file, 192 KiB of a large file. A change outside the samples that keeps the file size is
+    not detected.
     """
     return {str(folder): _recorded(folder) or _sampled(folder) for folder in folders}
 
 
 def _recorded(folder: Path) -> dict[str, Any]:
-    """What the folder's mark says; {} without a mark, or of an old one."""
+    """Return the content of the folder's marker file; {} if it is missing or of an old version."""
     root = folder.parent if SHARD.fullmatch(folder.name) else folder
     for mark in MARKS:
         noted = digests(str(root / mark))

@@ -1,13 +1,14 @@
-"""Records a training, in the folder of its checkpoints, while it runs.
+"""Record a training run in its checkpoint folder while it runs.
 
-Only the first of several workers records. If recording fails, the log has one warning, and the
-training continues.
+Only the first of several workers records. If recording fails, one warning is logged and training
+continues.
 """
 
 from __future__ import annotations
 
 import logging
 import os
+import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -42,8 +43,8 @@ from tdo_plugin.recording.trackio_run import TrackioRun
 from tdo_plugin.runtime.provenance import git_commit
 
 LOG = "train.log"
-SHARE = 100  # the page takes at most one part in so many of the time
-# as fairseq's commands print them
+SHARE = 100  # writing the page takes at most 1/SHARE of the time
+# the log format of fairseq's commands
 LINES = logging.Formatter("%(asctime)s | %(levelname)s | %(name)s | %(message)s", "%Y-%m-%d %X")
 
 logger = logging.getLogger(__name__)
@@ -51,7 +52,7 @@ logger = logging.getLogger(__name__)
 
 @contextmanager
 def record_training(cfg: Any) -> Iterator[None]:
-    """Record what happens in here, a process of fairseq-train, in the folder of its checkpoints.
+    """Record a process of fairseq-train in its checkpoint folder, inside a `with` block.
 
     Args:
         cfg: fairseq's settings. With `--no-save` nothing is recorded.
@@ -71,11 +72,11 @@ def record_training(cfg: Any) -> Iterator[None]:
     else:
         recorder.end(FINISHED)
     finally:
-        hooks.watch_progress = None
+        hooks.watch_progress = hooks.failed_elsewhere = None
 
 
 def _outcome(error: BaseException) -> tuple[str, str]:
-    """The state and the reason that an exception stands for."""
+    """Return the run state and the reason that correspond to an exception."""
     if isinstance(error, SystemExit) and error.code in (0, None):
         return FINISHED, ""
     if isinstance(error, SystemExit) and error.code == ENDED:
@@ -105,7 +106,7 @@ class Recorder:
         self._warned: set[str] = set()
 
     def begin(self) -> None:
-        """Open the log, and note what is trained, with what, on what."""
+        """Open the log, and record command, versions, machine and data of the run."""
         self._try(LOG, self._open_log)
         self._try("runs.json", self._begin_run)
         self._try("trackio", self._begin_trackio)
@@ -113,18 +114,18 @@ class Recorder:
         logger.info(f"the log, the settings and a page ({PAGE}) are in {self._folder.resolve()}")
 
     def watched(self, bar: Any) -> WatchedBar:
-        """A progress bar of fairseq's that tells this recorder what it logs."""
-        if not self._options_noted:  # the first bar: whatever sets options itself has done so
+        """Wrap a fairseq progress bar so that this recorder receives the logged values."""
+        if not self._options_noted:  # first bar: all code that changes options has run by now
             self._options_noted = True
             self._try("runs.json", self._note_options)
         return WatchedBar(bar, self._logged)
 
     def fail(self, reason: str) -> None:
-        """Another worker was the first to fail; this one's own error only followed from it."""
+        """Record that another worker failed first and caused the error of this worker."""
         self.end(FAILED, reason)
 
     def end(self, state: str, reason: str = "", error: BaseException | None = None) -> None:
-        """Note how the run has ended, in the log, in `runs.json` and on the page."""
+        """Record how the run ended in the log, in `runs.json` and on the page."""
         trained = metrics.get_meter("train", "num_updates")
         updates = int(getattr(trained, "val", None) or self._updates)
         self._updates = max(self._updates, updates)
@@ -137,28 +138,31 @@ class Recorder:
         self._try(PAGE, self._write_page)
         if self._log is not None:
             logging.getLogger().removeHandler(self._log)
-            self._log.close()
+            self._try(LOG, self._log.close)
 
     def _try(self, what: str, action: Callable[[], None]) -> None:
         try:
             action()
         except Exception as error:
-            if what not in self._warned:
-                self._warned.add(what)
-                text = bounded(f"{type(error).__name__}: {error}")
-                logger.warning(f"recording {what} failed; the training continues: {text}")
+            self._warn(what, error)
+
+    def _warn(self, what: str, error: BaseException | None) -> None:
+        if what not in self._warned:
+            self._warned.add(what)
+            text = bounded(f"{type(error).__name__}: {error}")
+            logger.warning(f"recording {what} failed; the training continues: {text}")
 
     # --- the log -------------------------------------------------------------------------------
 
     def _open_log(self) -> None:
         self._folder.mkdir(parents=True, exist_ok=True)
-        self._log = logging.FileHandler(self._folder / LOG, encoding="utf-8")
+        self._log = LogFile(self._folder / LOG, lambda error: self._warn(LOG, error))
         self._log.setFormatter(LINES)
         logging.getLogger().addHandler(self._log)
         self._note(f"begins: {command_line()}")
 
     def _note(self, text: str, error: BaseException | None = None) -> None:
-        """Add a line to the file alone, with the traceback of a fault of the program."""
+        """Write a line to the log file only, with the traceback of an internal error."""
         if self._log is None:
             return
         fault = error is not None and isinstance(error, Exception)
@@ -192,7 +196,7 @@ class Recorder:
         return effective_options(settings)
 
     def _end_run(self, state: str, reason: str) -> None:
-        if not self._runs:  # it could not be noted when it began
+        if not self._runs:  # the start of the run could not be recorded
             return
         self._runs[-1] = replace(
             self._runs[-1], state=state, ended=_now(), reason=reason, updates=self._updates
@@ -210,24 +214,25 @@ class Recorder:
     def _logged(
         self, stats: Mapping[str, Any], tag: str | None, step: int | None, whole: bool
     ) -> None:
-        """Called with all that fairseq logs.
+        """Record values that fairseq logs.
 
         Args:
-            stats: by name.
+            stats: logged values by name.
             tag: `train_inner`, `train`, or a validation set's name.
-            step: the number of updates; None where it is among the stats.
-            whole: whether an epoch or a validation is over.
+            step: the number of updates; None if `stats` contains it.
+            whole: whether the values are those of a complete epoch or validation.
         """
-        self._updates = int(step if step is not None else stats.get("num_updates", self._updates))
-        update, values, name = self._updates, logged_values.scalars(stats), tag or ""
-        self._try(
-            logged_values.FILE, lambda: logged_values.append(self._folder, name, update, values)
-        )
-        trackio = self._trackio
-        if trackio is not None:
-            self._try("trackio", lambda: trackio.log(name, update, values))
+        self._try(logged_values.FILE, lambda: self._note_values(stats, tag or "", step))
         if whole and time.monotonic() >= self._next_page:
             self._try(PAGE, self._write_page)
+
+    def _note_values(self, stats: Mapping[str, Any], tag: str, step: int | None) -> None:
+        update = int(step if step is not None else stats.get("num_updates", self._updates))
+        self._updates, values = update, logged_values.scalars(stats)
+        trackio = self._trackio
+        if trackio is not None:
+            self._try("trackio", lambda: trackio.log(tag, update, values))
+        logged_values.append(self._folder, tag, update, values)
 
     def _write_page(self) -> None:
         begun = time.monotonic()
@@ -238,12 +243,29 @@ class Recorder:
             self._next_page = now + SHARE * (now - begun)
 
 
-class WatchedBar:
-    """A progress bar of fairseq's whose values are seen by something else, too.
+class LogFile(logging.FileHandler):
+    """Log file whose errors, such as a full disk, print no tracebacks.
 
     Args:
-        bar: fairseq's.
-        logged: see `Recorder._logged`.
+        path: the log file.
+        failed: called with the error of each line that could not be written.
+    """
+
+    def __init__(self, path: Path, failed: Callable[[BaseException | None], None]) -> None:
+        super().__init__(path, encoding="utf-8")
+        self._failed = failed
+
+    def handleError(self, _: logging.LogRecord) -> None:
+        """Report a write error; called by `logging` inside its exception handler."""
+        self._failed(sys.exc_info()[1])
+
+
+class WatchedBar:
+    """Wrapper around a fairseq progress bar that also passes its values to a callback.
+
+    Args:
+        bar: the progress bar.
+        logged: the callback; see `Recorder._logged`.
     """
 
     def __init__(self, bar: Any, logged: Callable[..., None]) -> None:
@@ -253,7 +275,7 @@ class WatchedBar:
         return iter(self._bar)
 
     def log(self, stats: Any, tag: str | None = None, step: int | None = None) -> None:
-        """Log values in the middle of an epoch."""
+        """Log values during an epoch."""
         self._bar.log(stats, tag=tag, step=step)
         self._logged(stats, tag, step, whole=False)
 
@@ -272,7 +294,7 @@ def _now() -> str:
 
 
 def _data_folders(options: Mapping[str, Any]) -> list[Path]:
-    """What is trained on: the data's parts, and what is trained on beside."""
+    """Return the folders of the training data and of auxiliary data."""
     folders = [
         *str(options.get("data", "")).split(os.pathsep),
         *(options.get(name) for name in ("monolingual", "back_translated")),

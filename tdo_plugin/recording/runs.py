@@ -1,4 +1,4 @@
-"""`runs.json`: each run of a training, that is its start and every resumption."""
+"""`runs.json`: the runs of a training, one for the start and one for each resumption."""
 
 from __future__ import annotations
 
@@ -17,29 +17,29 @@ from tdo_plugin.typed import read_json, typed
 
 FILE = "runs.json"
 RUNNING, FINISHED, INTERRUPTED, FAILED = "running", "finished", "interrupted", "failed"
-LOST = "lost"  # there is no word of its end, so it was killed, or its machine went down
-# groups of fairseq's settings that no training reads
+LOST = "lost"  # no end was recorded: the process was killed or the machine went down
+# groups of fairseq's settings that training does not use
 _UNUSED = ("common_eval", "generation", "eval_lm", "interactive", "scoring", "bmuf")
 
 
 @dataclass(frozen=True)
 class Run:
-    """One run.
+    """One run of a training.
 
     Attributes:
-        started: time, as ISO 8601 has it; empty where only a checkpoint is known.
+        started: start time in ISO 8601; empty if only a checkpoint is known.
         command: the command line.
-        options: fairseq's, as they were used: of the first run all of them, of a later one those
-            that differ from the run before, None standing for an option that is gone. A run that
-            ended before its first update has none.
-        versions: by package, Python and CUDA among them.
-        commit: of this package's checkout, `+` behind it where files differed; None without git.
-        machine: host, process, processor, cores, GPUs, number of workers.
-        data: by folder, its digest; see `data_identity`.
+        options: fairseq's effective options: all options for the first run; for a later run those
+            that differ from the run before, with None for a removed option. Empty for a run that
+            ended before its first update.
+        versions: versions by package, including Python and CUDA.
+        commit: commit of this package's clone, with `+` if files were modified; None without git.
+        machine: host, process id, processor, cores, GPUs, number of workers.
+        data: digest of each data folder; see `data_identity`.
         state: one of the constants above.
-        ended: time in the same form; empty while it runs.
-        reason: why it was interrupted or failed.
-        updates: reached at its end.
+        ended: end time in ISO 8601; empty during the run.
+        reason: why the run was interrupted or failed.
+        updates: number of updates at the end of the run.
     """
 
     started: str
@@ -55,7 +55,7 @@ class Run:
     updates: int = 0
 
     def alive(self) -> bool | None:
-        """Whether its process is there; None where another machine would know."""
+        """Whether the run's process still exists; None if it ran on another machine."""
         if self.machine.get("host") != platform.node():
             return None
         try:
@@ -67,11 +67,11 @@ class Run:
         return True
 
     def state_now(self) -> str:
-        """Its state, also where the run could not note its end."""
+        """Return the state; `LOST` if the process is gone without a recorded end."""
         return LOST if self.state == RUNNING and self.alive() is False else self.state
 
     def outcome(self) -> str:
-        """Its state and the reason, such as `interrupted by a signal`, in words."""
+        """Return state and reason as text, such as `interrupted by a signal`."""
         state = self.state_now()
         if state == LOST:
             return "lost (killed, or its machine went down)"
@@ -79,11 +79,11 @@ class Run:
 
 
 def read_runs(folder: Path) -> list[Run]:
-    """The runs of a folder, in order; none of a folder without the file.
+    """Read the runs of a folder, in order; [] if the folder has no such file.
 
     Raises:
         OSError: the file cannot be read.
-        ValueError: it is not what `write_runs` writes.
+        ValueError: the file was not written by `write_runs`.
     """
     path = folder / FILE
     if not path.exists():
@@ -93,28 +93,28 @@ def read_runs(folder: Path) -> list[Run]:
 
 
 def write_runs(folder: Path, runs: Sequence[Run]) -> None:
-    """Write them to a file that appears only complete."""
+    """Write the runs to `runs.json` atomically."""
     text = json.dumps([asdict(run) for run in runs], indent=1, ensure_ascii=False)
     write_text(folder / FILE, [text])
 
 
 def with_new_run(runs: Sequence[Run], run: Run) -> list[Run]:
-    """The runs and a further one.
+    """Return the runs with a new run appended.
 
-    A run that is still noted as running is lost: a folder has one training at a time.
+    An earlier run still recorded as running becomes lost: a folder has one training at a time.
     """
     before = [replace(each, state=LOST) if each.state == RUNNING else each for each in runs]
     return [*before, run]
 
 
 def with_options(runs: Sequence[Run], options: Mapping[str, Any]) -> list[Run]:
-    """The runs, of which the last one gets those options that differ from the runs before."""
+    """Return the runs, with the options that changed stored in the last run."""
     *before, run = runs
     return [*before, replace(run, options=differing(options_of(before), options))]
 
 
 def options_of(runs: Sequence[Run]) -> dict[str, Any]:
-    """All options as the last of these runs used them."""
+    """Return all options that the last of these runs used."""
     options: dict[str, Any] = {}
     for run in runs:
         options.update(run.options)
@@ -122,18 +122,18 @@ def options_of(runs: Sequence[Run]) -> dict[str, Any]:
 
 
 def differing(before: Mapping[str, Any], now: Mapping[str, Any]) -> dict[str, Any]:
-    """The options of `now` that have another value than before, and None for what is gone."""
+    """Return the options whose values changed, with None for removed options."""
     names = sorted({*before, *now})
     return {name: now.get(name) for name in names if now.get(name) != before.get(name)}
 
 
 def effective_options(settings: Mapping[Any, Any]) -> dict[str, Any]:
-    """fairseq's settings as plain values by option, sorted.
+    """Return fairseq's settings as JSON values by option, sorted.
 
     Args:
-        settings: groups of options, each a dict or, of models and tasks that are declared the old
-            way, a namespace with the whole command line. What is in a group counts, as fairseq's
-            trainer reads it there.
+        settings: groups of options. Each group is a dict, or, for models and tasks with the legacy
+            interface, a namespace with the whole command line. Values in a group's dict take
+            precedence, because fairseq's trainer reads them there.
     """
     options: dict[str, Any] = {}
     for group in settings.values():
@@ -152,7 +152,7 @@ def effective_options(settings: Mapping[Any, Any]) -> dict[str, Any]:
 
 
 def _plain(value: Any) -> Any:
-    """A value that JSON has, equal to what is read back."""
+    """Convert a value so that it equals itself after being written to and read from JSON."""
     if isinstance(value, Mapping):
         return {str(key): _plain(inner) for key, inner in value.items()}
     if isinstance(value, list | tuple):
@@ -163,4 +163,4 @@ def _plain(value: Any) -> Any:
         or (isinstance(value, float) and math.isfinite(value))
     ):
         return value
-    return str(value)  # of an enumeration of fairseq's, its value
+    return str(value)  # the value of a fairseq enumeration

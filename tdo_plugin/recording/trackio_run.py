@@ -1,4 +1,4 @@
-"""Logs a training as a run of trackio (`--trackio-project`)."""
+"""Log a training run to trackio (`--trackio-project`)."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from typing import Any
 
 
 class TrackioRun:
-    """One run, which a resumed training continues.
+    """A trackio run, which a resumed training continues.
 
     Args:
-        project: trackio's project.
-        name: of the run.
-        settings: the options of the training.
+        project: the trackio project.
+        name: name of the run.
+        settings: the training options.
     """
 
     def __init__(self, project: str, name: str, settings: Mapping[str, Any]) -> None:
@@ -21,9 +21,9 @@ class TrackioRun:
         self._run = trackio.init(project=project, name=name, config=dict(settings), resume="allow")
 
     def log(self, tag: str, update: int, values: Mapping[str, float]) -> None:
-        """Log values of one part, such as `valid`, after an update; they are `valid/loss`, ..."""
+        """Log values at an update under names such as `valid/loss`, with the tag as prefix."""
         self._run.log({f"{tag}/{name}": value for name, value in values.items()}, step=update)
 
     def finish(self) -> None:
-        """Write all that is left to write."""
+        """Flush all pending values and close the run."""
         self._run.finish()

@@ -1,4 +1,4 @@
-"""A training's folder as it is read for its page and for `tdo curve training`."""
+"""Reads a training folder for its page and for `tdo curve training`."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ from tdo_plugin.validation_file import read_validations
 
 VALIDATIONS = "validation.jsonl"
 LAST = "checkpoint_last.pt"
-POINTS = 500  # of a curve, at most; of a longer one every second, third, ... is shown
+POINTS = 500  # maximum number of points in a curve; longer curves are thinned evenly
 
 
 @dataclass(frozen=True)
 class TrainingFolder:
-    """What a folder says of its training.
+    """The data of a training folder.
 
     Attributes:
         root: the folder.
-        runs: in order; of a folder from before there was `runs.json`, one that the last checkpoint
-            tells of, or none.
-        losses: by `training` and the names of validation sets, over updates.
-        scores: by group of directions, over updates; BLEU and others.
-        updates: the last one that anything is known of.
-        resume: the command that continues the training; empty where it is finished.
-        problem: why there are no scores, where `validation.jsonl` cannot be shown.
+        runs: runs in order. For a folder without `runs.json`, one run reconstructed from the last
+            checkpoint, or none.
+        losses: loss curves over updates, for `training` and each validation set.
+        scores: curves of BLEU and other scores over updates, by group of directions.
+        updates: the last update with any record.
+        resume: the command that continues the training; empty if it is finished.
+        problem: why `validation.jsonl` cannot be shown, if it cannot.
     """
 
     root: Path
@@ -45,16 +45,16 @@ class TrainingFolder:
 
     @property
     def checkpoints(self) -> list[str]:
-        """Names of its checkpoints."""
+        """Return the names of the checkpoint files."""
         return sorted(path.name for path in self.root.glob("*.pt"))
 
 
 def read_training_folder(root: Path, from_checkpoint: bool = False) -> TrainingFolder:
-    """Read a folder.
+    """Read a training folder.
 
     Args:
         root: the folder.
-        from_checkpoint: whether to open the last checkpoint where `runs.json` is missing.
+        from_checkpoint: whether to open the last checkpoint if `runs.json` is missing.
 
     Raises:
         OSError: a file cannot be read.
@@ -75,7 +75,7 @@ def read_training_folder(root: Path, from_checkpoint: bool = False) -> TrainingF
 
 
 def _losses(by_tag: Mapping[str, Curve]) -> dict[str, Curve]:
-    """The training's curve, each `--log-interval` or else each epoch, and those of validations."""
+    """Return the training loss per `--log-interval`, else per epoch, and the validation losses."""
     training = by_tag.get(INNER) or by_tag.get(EPOCH) or {}
     others = {tag: curve for tag, curve in by_tag.items() if tag not in (INNER, EPOCH)}
     curves = {"training": training, **others}
@@ -84,7 +84,7 @@ def _losses(by_tag: Mapping[str, Curve]) -> dict[str, Curve]:
 
 def _thinned(curve: Curve) -> Curve:
     every = -(-len(curve) // POINTS)
-    kept = list(curve)[::-1][::every][::-1]  # the last one is always among them
+    kept = list(curve)[::-1][::every][::-1]  # always keeps the last point
     return {update: curve[update] for update in kept}
 
 
@@ -114,7 +114,7 @@ def _run_of(checkpoint: Path) -> Run:
 
 
 def _resume(root: Path, runs: list[Run]) -> str:
-    """`tdo resume` where that can do it, else the command of the last run."""
+    """Return a `tdo resume` command if possible, else the command of the last run."""
     if runs and runs[-1].state_now() == FINISHED:
         return ""
     if (root / RECORD).is_file():

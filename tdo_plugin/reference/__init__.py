@@ -1,6 +1,6 @@
-"""The pages of docs/reference that are made from declarations: options, commands, experiments.
+"""Generates pages of docs/reference from declarations: options, commands, experiments.
 
-``python -m tdo_plugin.reference`` writes all of them into a clone; a test compares.
+``python -m tdo_plugin.reference`` writes all pages into a clone; a test checks them.
 """
 
 from collections.abc import Callable

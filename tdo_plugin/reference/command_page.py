@@ -9,11 +9,11 @@ from tdo_plugin.cli import ALSO, GROUPS, build_parser
 from tdo_plugin.reference.markdown_table import OPTION_HEAD, codes, option_rows, page, plain, table
 
 Commands = dict[str, argparse.ArgumentParser]
-UNTITLED = ("positional arguments", "options")  # argparse's own names of groups
+UNTITLED = ("positional arguments", "options")  # argparse's default group titles
 
 
 def commands() -> str:
-    """The commands in the groups of `tdo --help`."""
+    """Return the page of all commands, grouped as in `tdo --help`."""
     parser = build_parser()
     parts = _parts(parser)
     groups = {
@@ -28,7 +28,7 @@ def commands() -> str:
     ]
     return page(
         "Commands",
-        "`--help` of a command prints the same. `tdo train` also takes fairseq's options, those of "
+        "`tdo COMMAND --help` prints the same. `tdo train` also takes fairseq's options, those of "
         "the [models](model-options.md) and those of [losses and tasks](training-options.md); "
         "`tdo describe` takes those of the models. `tdo reproduce` also takes the options of its "
         "[file of experiments](experiments.md).",
@@ -38,7 +38,7 @@ def commands() -> str:
 
 
 def _parts(parser: argparse.ArgumentParser) -> Commands:
-    """The commands of a parser, or of a group of commands."""
+    """Return the direct subcommands of a parser with their parsers."""
     return {
         name: command
         for action in parser._actions

@@ -1,4 +1,4 @@
-"""Options of fairseq's commands that this package's tasks refuse, from their table."""
+"""The page of fairseq options that this package's tasks refuse."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from tdo_plugin.tasks.fairseq_refusals import REFUSALS, Refusal
 
 
 def fairseq_options() -> str:
-    """What is refused, of which command, and why."""
+    """Return the page: each refused option with its commands and the reason."""
     return page(
         "fairseq's options that are refused",
         "fairseq gives each command the options of everything that fairseq can do. With the tasks "
         "of this package, an option that nothing would read, or that the models cannot honour, is "
         "refused with one line unless its value is the default. All other options of "
         "`fairseq-train`, `fairseq-generate`, `fairseq-interactive` and `fairseq-validate` take "
-        "effect; `tests/unit/tasks/test_fairseq_options.py` finds where each is read.",
+        "effect; a test finds where each is read.",
         "`--ddp-backend` is `pytorch_ddp` or `legacy_ddp`, also under their other names `c10d` "
         "and `no_c10d`, because workers share nothing but the data; on CPUs it is `legacy_ddp`. "
         "`fairseq-generate --num-shards N --shard-id K` decodes the batches K, K + N, K + 2 N "

@@ -1,4 +1,4 @@
-"""What comes with the package as data: files of experiments, and descriptions of corpora."""
+"""Pages about the package's data: experiment files and corpus descriptions."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tdo_plugin.reference.markdown_table import OPTION_HEAD, codes, page, plain,
 
 
 def experiments() -> str:
-    """Files of experiments, with their scales, options, systems and tables."""
+    """Return the page of experiment files with their scales, options, systems and tables."""
     documents = [library.find(name) for name in library.names()]
     return page(
         "Experiments",
@@ -54,7 +54,7 @@ def _rows(entry: Table) -> str:
 
 
 def prepared_corpora() -> str:
-    """The corpora of `tdo prepare`, with licence, size and what their papers leave open."""
+    """Return the page of `tdo prepare` corpora: licence, size, what the papers leave open."""
     corpora = [description.load(name) for name in description.names()]
     return page(
         "Corpora of tdo prepare",

@@ -1,4 +1,4 @@
-"""Tables and texts of the reference pages, as Markdown that GitHub and MkDocs both render."""
+"""Markdown tables and text for the reference pages, for both GitHub and MkDocs."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ _SPECIAL = re.compile(r"([*<]|__)")
 
 
 def page(title: str, *blocks: str) -> str:
-    """A page: its title, the note that it is generated, and blocks with empty lines between."""
+    """Return a page: title, a note that it is generated, and blocks separated by empty lines."""
     return "\n\n".join([f"# {title}", MADE, *filter(None, blocks)]) + "\n"
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A table, or nothing where there are no rows."""
+    """Return a Markdown table, or an empty string without rows."""
     body = [_line(cells) for cells in rows]
     return "\n".join([_line(head), "|" + "---|" * len(head), *body]) if body else ""
 
@@ -29,22 +29,22 @@ def _line(cells: Sequence[str]) -> str:
 
 
 def plain(text: str) -> str:
-    """Text that is no Markdown itself, but for code in back quotes."""
+    """Escape text for Markdown, except for code in backquotes."""
     parts = _CODE.split(" ".join(text.split()))
     return "".join(part if part.startswith("`") else _SPECIAL.sub(r"\\\1", part) for part in parts)
 
 
 def codes(names: Iterable[str]) -> str:
-    """Names as code, with commas between them."""
+    """Return names formatted as code, separated by commas."""
     return ", ".join(f"`{name}`" for name in names)
 
 
 def option_rows(actions: Iterable[argparse.Action], prog: str) -> list[tuple[str, str]]:
-    """Options and arguments of a parser: how each is given, and what it means.
+    """Return usage and description of each option and argument of a parser.
 
     Args:
-        actions: of the parser; hidden ones and `--help` are left out.
-        prog: name of the command, which help texts may contain.
+        actions: the parser's actions; hidden actions and `--help` are left out.
+        prog: name of the command, to fill in in help texts.
     """
     shown = (action for action in actions if action.help != argparse.SUPPRESS)
     return [(_given(action), _meaning(action, prog)) for action in shown if action.dest != "help"]

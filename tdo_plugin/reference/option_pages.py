@@ -1,4 +1,4 @@
-"""Options of the models, and of losses and tasks, from their declarations."""
+"""Pages of model options and of loss and task options, from their declarations."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tdo_plugin.modules.declared_options import Option
 from tdo_plugin.modules.spec import ModelSpec
 from tdo_plugin.reference.markdown_table import OPTION_HEAD, codes, option_rows, page, plain, table
 
-MODEL_HEAD = ("option", "values", "default", "what it is", "needs")
+MODEL_HEAD = ("option", "values", "default", "description", "needs")
 KINDS = {int: "N", float: "X", bool: "a switch", str: "text", tuple: "names, comma-separated"}
 NEEDS = {
     None: "",
@@ -24,7 +24,7 @@ SIZES: dict[str, Callable[[dict[str, Any]], Any]] = {
     "layers": lambda row: (
         row.get("tdo_layers") or f"{row['tdo_encoder_layers']} + {row['tdo_decoder_layers']}"
     ),
-    "target enters at": lambda row: row.get("tdo_target_layer", ""),
+    "source-only layers (M)": lambda row: row.get("tdo_target_layer", ""),
     "source attention": lambda row: row.get("tdo_source_attention", "prefix"),
     "width": lambda row: row["tdo_model_dim"],
     "FFN": lambda row: row["tdo_ffn_dim"],
@@ -36,7 +36,7 @@ SIZES: dict[str, Callable[[dict[str, Any]], Any]] = {
 
 
 def model_options() -> str:
-    """Options that every `--arch` of this package takes, and what each `--arch` is."""
+    """Return the page of model options and of the settings of each `--arch`."""
     kinds = get_type_hints(ModelSpec)
     rows = [_model_row(option, kinds[name]) for name, option in OPTIONS.items()]
     name, kind, text, default = FFN_DIM
@@ -70,7 +70,7 @@ def _size_row(arch: str, row: dict[str, Any]) -> tuple[str, ...]:
 
 
 def training_options() -> str:
-    """Options of this package's losses and tasks, beside those of fairseq's own classes."""
+    """Return the page of options that this package's losses and tasks add to fairseq's."""
     from fairseq.criterions import CRITERION_REGISTRY
     from fairseq.tasks import TASK_REGISTRY
 

@@ -6,12 +6,24 @@ import contextlib
 import hashlib
 import io
 import os
+import resource
 import tempfile
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, TextIO
 
 from tdo_compat.errors import named_when_full
+
+
+@contextlib.contextmanager
+def many_open_files() -> Iterator[None]:
+    """Let this process open as many files in here as the system allows; usual are only 1,024."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
 
 def sha256(path: Path) -> str:

@@ -1,4 +1,4 @@
-"""Model, vocabulary, batch and updates for a corpus and a machine, each with its reason."""
+"""Choose model, vocabulary, batch and updates for a corpus and a machine, with reasons."""
 
 from __future__ import annotations
 
@@ -12,15 +12,16 @@ from tdo_plugin.launch.training_config import Config
 from tdo_plugin.start.machine_facts import GIB, MachineFacts
 from tdo_plugin.start.recognition import Pair
 
-PASSES = 30  # over the training text, where time allows; as own-data.toml has it
-FEW_PASSES = 10  # so few that the model still improves fast
+PASSES = 30  # over the training text, time permitting; as in own-data.toml
+FEW_PASSES = 10  # with fewer passes than this the model still improves fast
 FEWEST_UPDATES = 100
 LARGEST_UPDATES = 10**6
+LEAST_TOKENS = 1_024  # minimum batch: the longest sentence has 1,000 tokens plus tags
 
 
 @dataclass(frozen=True)
 class ModelSize:
-    """A size of both systems: layers of a stage or side, tokens of an update."""
+    """A size of both systems: layers per stage (or encoder and decoder), tokens per update."""
 
     layers: int
     dim: int
@@ -31,28 +32,28 @@ class ModelSize:
     tokens: int
 
 
-SIZES = {  # tiny is multi30k.toml's, base own-data.toml's; the others lie between and above
+SIZES = {  # tiny is from multi30k.toml, base from own-data.toml; the others are ours
     "tiny": ModelSize(3, 128, 512, 4, 0.003, 400, 4_000),
     "small": ModelSize(4, 256, 1024, 4, 0.001, 2000, 8_000),
     "base": ModelSize(6, 512, 2048, 8, 0.0005, 4000, 32_000),
     "big": ModelSize(6, 1024, 4096, 16, 0.0005, 4000, 64_000),
 }
 SMALL_FROM, BASE_FROM, BIG_FROM = 20_000, 300_000, 10_000_000  # sentence pairs, on a GPU
-BIG_MEMORY = 40  # GiB of a GPU
-# sentence pairs from which a vocabulary is so large; multi30k.toml has 8,000 for 87,000
+BIG_MEMORY = 40  # GiB of GPU memory
+# minimum number of sentence pairs -> vocabulary size; multi30k.toml uses 8,000 for 87,000 pairs
 VOCABULARIES = {0: 2_000, 10_000: 4_000, 50_000: 8_000, 500_000: 16_000, 5_000_000: 32_000}
-HOURS = {"CPU": 1.0, "GPU": 8.0}  # of each system
+HOURS = {"CPU": 1.0, "GPU": 8.0}  # training time of each system
 
 
 @dataclass(frozen=True)
 class Corpus:
-    """What the choices depend on.
+    """Statistics of the corpus that the choices depend on.
 
     Attributes:
-        pairs: trained -> sentence pairs.
-        languages: in alphabetical order.
-        pieces: of a sentence, on average; an estimate.
-        alphabet: different characters.
+        pairs: trained language pair -> number of sentence pairs.
+        languages: language codes in alphabetical order.
+        pieces: estimated average number of subword pieces per sentence.
+        alphabet: number of different characters.
     """
 
     pairs: Mapping[Pair, int]
@@ -62,23 +63,23 @@ class Corpus:
 
     @property
     def sentences(self) -> int:
-        """Sentence pairs of all trained pairs."""
+        """Number of sentence pairs of all trained language pairs."""
         return sum(self.pairs.values())
 
     @property
     def epoch(self) -> float:
-        """Tokens of all trained directions, each sentence with its end."""
+        """Number of tokens of all trained directions, including end-of-sentence tokens."""
         return 2 * self.sentences * (self.pieces + 1)
 
     def zero_shot(self) -> list[Pair]:
-        """Pairs of languages without training text."""
+        """Return the language pairs without training text."""
         trained = {frozenset(pair) for pair in self.pairs}
         return [pair for pair in combinations(self.languages, 2) if frozenset(pair) not in trained]
 
 
 @dataclass(frozen=True)
 class Asked:
-    """What the user decides: 0 or empty where nothing is said."""
+    """Values set by the user; 0 or empty if not set."""
 
     size: str = ""
     vocab_size: int = 0
@@ -89,7 +90,7 @@ class Asked:
 
 @dataclass(frozen=True)
 class Choices:
-    """What both systems are trained with; `reasons` are the choices by name, in words."""
+    """Settings of both systems; `reasons` describes and explains each choice by name."""
 
     size: ModelSize
     vocab_size: int
@@ -106,12 +107,12 @@ class Choices:
 
     @property
     def every(self) -> int:
-        """Updates between checkpoints, at each of which the validation sets are scored."""
+        """Number of updates between checkpoints, each with a validation."""
         return max(min(self.updates, 100), self.updates // 15)
 
 
 def choose(corpus: Corpus, machine: MachineFacts, asked: Asked) -> Choices:
-    """Decide what the user has left open."""
+    """Choose all settings that the user has not set."""
     reasons: dict[str, str] = {}
     size = _size(corpus, machine, asked, reasons)
     vocab_size = _vocabulary(corpus, asked, reasons)
@@ -140,7 +141,7 @@ def _size(
 ) -> ModelSize:
     count = f"{corpus.sentences:,} sentence pairs"
     if asked.size:
-        name, why = asked.size, "`--size` says so"
+        name, why = asked.size, "set by `--size`"
     elif not machine.gpus:
         name, why = "tiny", "larger models take days without a GPU"
     elif corpus.sentences < SMALL_FROM:
@@ -161,10 +162,10 @@ def _size(
 
 def _vocabulary(corpus: Corpus, asked: Asked, reasons: dict[str, str]) -> int:
     if asked.vocab_size:
-        reasons["vocabulary"] = f"{asked.vocab_size:,} pieces: `--vocab-size` says so"
+        reasons["vocabulary"] = f"{asked.vocab_size:,} pieces: set by `--vocab-size`"
         return asked.vocab_size
     usual = max(size for least, size in VOCABULARIES.items() if corpus.sentences >= least)
-    least = -(-3 * corpus.alphabet // 2 // 1000) * 1000  # of Chinese characters there are thousands
+    least = -(-3 * corpus.alphabet // 2 // 1000) * 1000  # Chinese has thousands of characters
     why = f"usual for {corpus.sentences:,} sentence pairs"
     if least > usual:
         why = f"the text has {corpus.alphabet:,} different characters"
@@ -176,18 +177,22 @@ def _vocabulary(corpus: Corpus, asked: Asked, reasons: dict[str, str]) -> int:
 def _batch(
     corpus: Corpus, machine: MachineFacts, size: ModelSize, vocab_size: int, reasons: dict[str, str]
 ) -> tuple[int, int]:
-    """Tokens of a batch on one device, and batches of an update."""
-    few = max(500, round(corpus.epoch / 50, -2))
+    """Return tokens per batch on one device (max-tokens) and batches per update (update-freq)."""
+    few = max(LEAST_TOKENS, round(corpus.epoch / 50, -2))
     tokens = int(min(size.tokens, few))
     if machine.gpus:
         room = int(machine.memory * 500 * 512 / size.dim)
-    else:  # logits in single precision, of which four copies are held at a time
+    else:  # four copies of the float32 logits must fit into memory
         room = int(machine.memory / 2 / machine.together * GIB / (16 * vocab_size))
-    update_freq = -(-tokens // max(500, room) // max(1, machine.gpus))
-    max_tokens = -(-tokens // update_freq // max(1, machine.gpus))
-    why = "usual for this size" if tokens == size.tokens else "1/50 of the text, which is small"
+    update_freq = -(-tokens // max(LEAST_TOKENS, room) // max(1, machine.gpus))
+    max_tokens = max(LEAST_TOKENS, -(-tokens // update_freq // max(1, machine.gpus)))
+    whys = {
+        size.tokens: "usual for this size",
+        LEAST_TOKENS: "the text is small, and the longest sentence must fit",
+    }
+    why = whys.get(tokens, "1/50 of the text, which is small")
     memory = (
-        f", put together of {update_freq} batches that fit into memory" if update_freq > 1 else ""
+        f", accumulated over {update_freq} batches that fit into memory" if update_freq > 1 else ""
     )
     reasons["batch"] = f"{tokens:,} tokens an update: {why}{memory}"
     return max_tokens, update_freq
@@ -209,13 +214,15 @@ def _updates(
     )
     took = f"about {duration(updates * seconds)} for each system (an estimate)"
     if asked.updates:
-        why = "`--updates` says so"
+        why = "set by `--updates`"
     elif whole <= affordable:
         why = f"{PASSES} passes over the text"
     else:
-        said = "`--hours`" if asked.hours else "without `--hours`"
+        least = f"the minimum, though it exceeds `--hours` {hours:g}"
+        usual = "set by `--hours`" if asked.hours else "the default of `--hours`"
+        said = f"{hours:g} h, {usual}" if affordable >= FEWEST_UPDATES else least
         why = (
-            f"{hours:g} hour(s) {said}; {PASSES} passes over the text would be {rounded(whole):,} "
+            f"{said}; {PASSES} passes over the text would be {rounded(whole):,} "
             f"updates, about {duration(whole * seconds)}"
         )
     reasons["updates"] = f"{updates:,}, {took}: {why}"
@@ -230,7 +237,7 @@ def seconds_of_update(
     tokens: int,
     zero_shot: bool,
 ) -> float:
-    """Seconds of an update of the recommended system, by its FLOPs and the machine's speed."""
+    """Estimate the seconds per update of the recommended system from FLOPs and machine speed."""
     flags: dict[str, object] = {
         "--tdo-model-dim": size.dim, "--tdo-ffn-dim": size.ffn, "--tdo-heads": size.heads,
         "--tdo-share-embeddings": "all", "--max-tokens": tokens, "--max-update": 1,
@@ -257,12 +264,12 @@ def seconds_of_update(
 
 
 def rounded(updates: int) -> int:
-    """A number with its first two digits."""
+    """Round to two significant digits."""
     return int(round(updates, 2 - len(str(updates)))) if updates > 99 else updates
 
 
 def duration(seconds: float) -> str:
-    """Minutes or hours, in words."""
+    """Format a duration as minutes or hours."""
     if seconds < 90 * 60:
         minutes = max(1, round(seconds / 60))
         return f"{minutes} minute{'s' * (minutes > 1)}"

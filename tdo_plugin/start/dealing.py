@@ -1,72 +1,73 @@
-"""Training text dealt out to training, validation and test sets, where the user has none of these.
+"""Whether a row goes to training, validation or test.
 
-A row's set follows from a hash of its sentence in one language, the pivot: the language that most
-pairs have. So neither the order of lines nor other text moves a sentence, and rows of several pairs
-with the same English sentence fall into the same sets. A held-out set has each pivot sentence once.
-What else training shares with held-out sets, the rule `held-out` takes out of training.
+Validation and test sets that the user does not have are split off the training text. A hash of the
+row's sentence in the pivot language, the language of most pairs, decides the set. Therefore
+reordering or adding text never moves a sentence to another set, and rows of several pairs with the
+same English sentence go to the same set. A held-out set contains each pivot sentence once. The
+cleaning rule `held-out` removes any other overlap with held-out sets from training.
 
-The share that is held out is a power of 1/2, so that it stays as it is while a corpus grows by less
-than half; a folder that is dealt again keeps its shares (`shares.json`).
+The held-out share is a power of 1/2, so that it rarely changes while a corpus grows. Splitting
+again into the same run folder keeps the shares (`shares.json`).
 """
 
 from __future__ import annotations
 
 import json
 import math
-import unicodedata
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
-from hashlib import blake2b
 from itertools import islice
 from pathlib import Path
 
 from tdo_plugin.corpora.description.schema import Rule
 from tdo_plugin.corpora.rows.cleaning import Cleaner
+from tdo_plugin.corpora.rows.heldout import number_of
 from tdo_plugin.corpora.rows.readers.lines import read_lines
 from tdo_plugin.data.textfolder import count_lines
 from tdo_plugin.errors import UserError
 from tdo_plugin.metrics.language_id.codes import canonical
-from tdo_plugin.runtime.files import complete_file, write_text
+from tdo_plugin.runtime.files import complete_file, many_open_files, write_text
 from tdo_plugin.start.recognition import Pair, Text
 
-HELD_OUT = 500  # sentences of a held-out set at least, and fewer than twice as many
-LARGEST_SHARE = 4  # 1/2 ** 4 of a small corpus
-FEWEST = 200  # sentence pairs that can be dealt out
-CHUNK = 2_000  # rows whose languages are identified at once
+SHARES = "shares.json"  # in the run folder
+HELD_OUT = 500  # a held-out set has from HELD_OUT to 2 * HELD_OUT sentences
+LARGEST_SHARE = 4  # exponent: 1/2 ** 4 of a small corpus is held out
+FEWEST = 200  # minimum number of sentence pairs for a split
+CHUNK = 2_000  # rows per call of the language detector
 
-Misfits = Callable[[Sequence[str], str], list[bool]]  # sentences, their language -> which are none
+Misfits = Callable[[Sequence[str], str], list[bool]]  # (sentences, language) -> wrong language?
 
 
 @dataclass(frozen=True)
 class Dealing:
-    """How rows are dealt out.
+    """How rows are assigned to sets.
 
     Attributes:
-        pivot: the language whose sentences decide, where a text has it.
-        shares: pair -> n, where each held-out set has 1/2 ** n of the rows.
+        pivot: the language whose sentences are hashed, if a text has it.
+        shares: pair -> n; each held-out set gets 1/2 ** n of the rows.
     """
 
     pivot: str
     shares: Mapping[Pair, int]
 
     def of(self, text: Text) -> str:
-        """The language whose sentences decide in a text."""
+        """Return the language of a text whose sentences are hashed."""
         return self.pivot if self.pivot in text.files else text.languages[0]
 
     def split(self, sentence: str, pair: Pair, missing: Collection[str]) -> str:
-        """Where a row of a pair goes.
+        """Return the set of a row: train, valid or test.
 
         Args:
-            sentence: the pivot's.
-            pair: of which the row is.
-            missing: the sets that are to be made, of valid and test.
+            sentence: the row's sentence in the pivot language.
+            pair: the language pair whose share applies.
+            missing: the sets to split off: valid, test, both or none.
         """
         share = self.shares.get(pair)
         if share is None or not missing:
             return "train"
-        part = _number(sentence) >> (64 - share)
+        part = number_of(sentence) >> (64 - share)
         if part == 0 and "test" in missing:
             return "test"
         return "valid" if part == 2**share - 1 and "valid" in missing else "train"
@@ -74,13 +75,13 @@ class Dealing:
 
 @dataclass
 class Dealt:
-    """What was written.
+    """The files and row counts that `deal` wrote.
 
     Attributes:
-        folder: of files such as train.de-en.de.
-        rows: split and pair -> rows.
-        repeated: pair -> rows that are left out, with a pivot sentence that is held out already.
-        foreign: pair -> rows that are left out, with a side in another language.
+        folder: the folder of the files, such as train.de-en.de.
+        rows: (split, pair) -> number of rows written.
+        repeated: pair -> number of rows dropped because their pivot sentence is already held out.
+        foreign: pair -> number of rows dropped because a side is in the wrong language.
     """
 
     folder: Path
@@ -95,16 +96,16 @@ def plan_dealing(
     given: Collection[tuple[str, Pair]],
     record: Path,
 ) -> Dealing:
-    """The pivot, and a share for each pair that lacks a held-out set.
+    """Choose the pivot language, and a held-out share for each pair that lacks a held-out set.
 
     Args:
-        pairs: that are trained.
-        lines: of their training text.
-        given: split and pair of the user's validation and test sets.
-        record: a file that keeps the shares for the next time.
+        pairs: the trained pairs.
+        lines: number of lines of training text for each trained pair.
+        given: (split, pair) of the validation and test sets that the user has.
+        record: file that stores the shares for later calls.
 
     Raises:
-        UserError: a pair has too few lines to hold any out.
+        UserError: a pair has too few lines to split off a set.
     """
     pairs = [*pairs]
     pivot = pivot_of(pairs)
@@ -121,13 +122,13 @@ def plan_dealing(
         usual = max(LARGEST_SHARE, int(math.log2(lines[pair] / HELD_OUT)))
         shares[pair] = kept.get("-".join(pair), usual)
     record.parent.mkdir(parents=True, exist_ok=True)
-    named = {"-".join(pair): share for pair, share in shares.items()}
-    record.write_text(json.dumps({"pivot": pivot, "shares": named}), encoding="utf-8")
+    named = kept | {"-".join(pair): share for pair, share in shares.items()}
+    write_text(record, [json.dumps({"pivot": pivot, "shares": named})])
     return Dealing(pivot, shares)
 
 
 def pivot_of(pairs: Iterable[Pair]) -> str:
-    """The language of most pairs; English before others, then by the alphabet."""
+    """Return the language of most pairs; ties go to English, then to alphabetical order."""
     counts = Counter(language for pair in pairs for language in pair)
     return min(counts, key=lambda code: (-counts[code], canonical(code) != "en", code))
 
@@ -149,25 +150,25 @@ def deal(
     folder: Path,
     misfits: Misfits | None = None,
 ) -> Dealt:
-    """Write training text, and the sets that are missing of it.
+    """Write the training sets, and split off missing validation and test sets.
 
-    A text of several languages also gives a test set to its pairs that are not trained, of rows
-    that are test rows of all its trained pairs.
+    A text in more than two languages also gives its untrained pairs a test set, made of rows that
+    are test rows of all its trained pairs.
 
     Args:
-        texts: to train on.
-        pairs: that are trained.
-        given: split and pair of sets that there are.
-        dealing: see `Dealing`.
-        rules: a row that one of these takes is not held out.
-        folder: where the files go.
-        misfits: which sentences are not in the language that they should be in; rows with any are
-            left out.
+        texts: the training texts.
+        pairs: the trained pairs.
+        given: (split, pair) of the sets that the user has.
+        dealing: pivot and shares.
+        rules: cleaning rules; a row that a rule removes is not held out.
+        folder: output folder.
+        misfits: detects sentences in the wrong language; rows with such a sentence are dropped.
     """
     dealt = Dealt(folder)
     folder.mkdir(parents=True, exist_ok=True)
     seen: dict[tuple[str, Pair], set[int]] = {}
     with ExitStack() as stack:
+        stack.enter_context(many_open_files())  # six files per pair; 24 languages have 276 pairs
         streams: dict[str, object] = {}
 
         def write(split: str, pair: Pair, row: Mapping[str, str]) -> None:
@@ -187,11 +188,14 @@ def deal(
                     if foreign.intersection(pair):
                         dealt.foreign[pair] += trained
                         continue
-                    clean = missing and cleaners[pair].lets_pass((row[pair[0]], row[pair[1]]))
-                    split = dealing.split(sentence, share_of, missing) if clean else "train"
+                    split = dealing.split(sentence, share_of, missing)
+                    if split != "train" and not cleaners[pair].lets_pass(
+                        (row[pair[0]], row[pair[1]])
+                    ):
+                        split = "train"
                     if split != "train":
                         numbers = seen.setdefault((split, pair), set())
-                        if (number := _number(sentence)) in numbers:
+                        if (number := number_of(sentence)) in numbers:
                             dealt.repeated[pair] += 1
                             continue
                         numbers.add(number)
@@ -206,13 +210,13 @@ def _of_text(
     given: Collection[tuple[str, Pair]],
     dealing: Dealing,
 ) -> list[tuple[Pair, tuple[bool, tuple[str, ...], Pair]]]:
-    """For each pair of a text: is it trained, what is missing, and the pair whose share it has."""
+    """Return each pair of a text with: is it trained, its missing sets, the pair of its share."""
     trained = [pair for pair in text.pairs() if pair in pairs]
     work = []
     for pair in text.pairs():
         splits = ("valid", "test") if pair in trained else ("test",)
         missing = tuple(split for split in splits if (split, pair) not in given)
-        # the smallest share among the trained pairs, so that what it holds out, these do as well
+        # the smallest share of the trained pairs: they hold out all rows that this share selects
         shared = [other for other in trained if other in dealing.shares]
         of = pair if pair in trained else max(shared, key=dealing.shares.__getitem__, default=pair)
         if pair in trained or (missing and shared):
@@ -221,7 +225,7 @@ def _of_text(
 
 
 def _rows(text: Text, misfits: Misfits | None) -> Iterator[tuple[dict[str, str], frozenset[str]]]:
-    """Each row by language, with the languages whose sentence is in another one."""
+    """Yield each row by language, with the languages whose sentence fails the detector."""
     languages = text.languages
     sides = [read_lines(text.files[language], "utf-8") for language in languages]
     rows = zip(*sides, strict=True)
@@ -239,10 +243,10 @@ def _rows(text: Text, misfits: Misfits | None) -> Iterator[tuple[dict[str, str],
 def copy_sets(
     texts: Iterable[Text], pairs: Collection[Pair], languages: Collection[str], folder: Path
 ) -> list[tuple[str, Pair, int]]:
-    """Write the user's validation sets of trained pairs, and test sets of all pairs of languages.
+    """Copy the user's validation sets of trained pairs and test sets of all pairs.
 
     Returns:
-        Split, pair and rows of each.
+        Split, pair and number of rows of each set.
     """
     written = []
     for text in texts:
@@ -255,9 +259,3 @@ def copy_sets(
                 write_text(path, read_lines(text.files[language], "utf-8"))
             written.append((str(text.split), pair, count_lines(path)))
     return written
-
-
-def _number(sentence: str) -> int:
-    """64 bits of a hash of a sentence but for case, spaces and the composition of letters."""
-    text = " ".join(unicodedata.normalize("NFC", sentence.casefold()).split())
-    return int.from_bytes(blake2b(text.encode(), digest_size=8).digest(), "big")

@@ -1,4 +1,4 @@
-"""The file of experiments that `tdo start` writes: a stock baseline and the recommended system."""
+"""The experiment file that `tdo start` writes: a stock baseline and the recommended system."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tdo_plugin.start.choices import Choices
 from tdo_plugin.start.recognition import Pair
 
 FILE = "experiment.toml"
-RECORD = "written.json"  # digest of the file as it was written, which shows whether it was edited
+RECORD = "written.json"  # digest of the written file, to detect edits
 TABLE = "report"
 BASELINE = "transformer"
 TWO_STAGE = "tdo-instrucl"
@@ -20,12 +20,12 @@ ENCODER_DECODER = "encoder-decoder"
 
 
 def recommended(zero_shot: bool) -> str:
-    """The system beside the baseline."""
+    """Return the name of the system that is compared with the baseline."""
     return TWO_STAGE if zero_shot else ENCODER_DECODER
 
 
 def why_recommended(zero_shot: Sequence[Pair]) -> str:
-    """Why that system, and what to expect of it."""
+    """Return the reason for the recommended system, and the expected scores."""
     if zero_shot:
         directions = ", ".join("-".join(pair) for pair in zero_shot)
         return (
@@ -41,42 +41,42 @@ def why_recommended(zero_shot: Sequence[Pair]) -> str:
 
 
 def experiment(title: str, data: Path, choices: Choices) -> str:
-    """The file's text.
+    """Return the content of the experiment file.
 
     Args:
-        title: of the report.
-        data: the data folder.
-        choices: see `Choices`.
+        title: title of the report.
+        data: path of the data folder.
+        choices: sizes and settings of both systems.
     """
     size, machine = choices.size, choices.machine
     why = "\n".join(f"# - {name}: {text}" for name, text in choices.reasons.items())
     scores = ""
     if choices.eval_sentences:
         scores = (
-            'eval-translation = "supervised"            # BLEU of trained directions in the log\n'
+            'eval-translation = "supervised"            # log BLEU of trained directions\n'
             f"eval-sentences = {choices.eval_sentences}\n"
         )
     head = f"""\
 # Written by `tdo start`. Edit it as you like (docs/reproduce/experiments.md), then give the same
-# `tdo start` command again, which uses an edited file as it is and makes anew what depends on the
-# change. Why the values are what they are:
+# `tdo start` command again, which uses an edited file as it is and repeats the steps that depend on
+# the change. Reasons for the values:
 {why}
 title = {json.dumps(title, ensure_ascii=False)}
 
 [scales.own]
 help = "your text"
-test = "--last {choices.last}"                       # checkpoints whose average is tested
+test = "--last {choices.last}"                       # test the average of the last checkpoints
 
 [corpora.own]
 data = {json.dumps(str(data))}
 estimate = "--vocab-size {choices.vocab_size}"
 
-# What both systems share; names are options of fairseq-train.
+# Shared by both systems; the names are options of fairseq-train.
 [flags]
-gpus = 1                                  # that max-tokens and update-freq are meant for
+gpus = 1                                  # number that max-tokens and update-freq are set for
 precision = "{machine.half}"                        # on a GPU
-encoder-langtok = "tgt"                   # the target's tag begins the source
-criterion = "label_smoothed_cross_entropy_terms"  # without a term; some are added by name
+encoder-langtok = "tgt"                   # the source starts with the target language's tag
+criterion = "label_smoothed_cross_entropy_terms"  # no extra loss terms by default
 label-smoothing = 0.1
 dropout = {choices.dropout}
 optimizer = "adam"
@@ -85,18 +85,18 @@ lr-scheduler = "inverse_sqrt"
 lr = {size.lr}
 warmup-updates = {choices.warmup}
 weight-decay = 0.0001
-sampling-method = "temperature"           # small pairs are drawn more often than their share
+sampling-method = "temperature"           # small pairs are oversampled
 sampling-temperature = 5
-max-tokens = {choices.max_tokens}                         # of a batch, the longer side
-update-freq = {choices.update_freq}                           # batches of an update
+max-tokens = {choices.max_tokens}                         # tokens per batch, of the longer side
+update-freq = {choices.update_freq}                           # batches per update
 max-update = {choices.updates}
 save-interval-updates = {choices.every}
 keep-interval-updates = 5
 no-epoch-checkpoints = true
-max-valid-steps = 20                      # batches of each validation, a glance
+max-valid-steps = 20                      # batches per validation, for speed
 seed = 1
 
-# fairseq's own model on fairseq's own task.
+# fairseq's own model and task.
 [systems.{BASELINE}]
 corpus = "own"
 [systems.{BASELINE}.flags]
@@ -133,7 +133,7 @@ title = "baseline and recommended system, on all directions with a test set"
 
 def _encoder_decoder(choices: Choices) -> str:
     return f"""\
-# The same design on this package's layers and task.
+# The same architecture with this package's layers and task.
 [systems.{ENCODER_DECODER}]
 corpus = "own"
 [systems.{ENCODER_DECODER}.flags]
@@ -147,10 +147,10 @@ tdo-decoder-layers = {choices.size.layers}
 def _two_stage(choices: Choices) -> str:
     layers = choices.size.layers
     return f"""\
-# A two-stage decoder-only model (TDO) with InstruCL by the recipe (ours), which
-# docs/reproduce/two-stage.md explains. Where all pairs share their English sentences, InstruCL adds
-# little to zero-shot directions and costs about 1 BLEU on trained ones: for such text try
-# loss-terms = "lexical" without the options instrucl-*.
+# A two-stage decoder-only model (TDO) with InstruCL, our recipe (docs/guide/own-data.md).
+# On Multi30k, whose pairs share their English sentences, InstruCL added little to zero-shot
+# directions and cost about 1 BLEU on trained ones. To train
+# without InstruCL, set loss-terms = "lexical" and remove the options instrucl-*.
 [systems.{TWO_STAGE}]
 corpus = "own"
 [systems.{TWO_STAGE}.flags]
@@ -160,7 +160,7 @@ tdo-layers = {2 * layers}
 tdo-target-layer = {layers}                      # the target enters after the first stage
 tdo-source-attention = "prefix"
 tdo-adaptation-dim = 0
-tdo-init = "identity-stage1"              # the first stage begins as the identity
+tdo-init = "identity-stage1"              # the first stage is initialised as the identity
 loss-terms = "instrucl,lexical"
 lexical-updates = {choices.warmup * 5 // 2}                     # 2.5 times the warm-up
 instrucl-layer = {-(-3 * layers // 2)}                        # the middle of the second stage
@@ -175,7 +175,7 @@ def write_experiment(run: Path, text: str) -> bool:
     """Write the file, unless the user has edited it.
 
     Returns:
-        Whether it is now as it was meant; False: it is the user's.
+        True if the file has this text; False if the user's edited file was kept.
     """
     path, record = run / FILE, run / RECORD
     if path.is_file() and _digest(path.read_text(encoding="utf-8")) not in (

@@ -1,7 +1,8 @@
-"""The files of a user's folder, those of archives among them, and tables as files of lines."""
+"""List the files of a user's folder, unpack archives, and convert tables to plain text files."""
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Iterator
 from dataclasses import replace
@@ -12,34 +13,50 @@ from tdo_plugin.corpora.rows.readers import read
 from tdo_plugin.corpora.sources.archives import archive_errors, entries
 from tdo_plugin.errors import UserError
 from tdo_plugin.runtime.files import complete_file, replaced
+from tdo_plugin.start.dealing import SHARES
 from tdo_plugin.start.recognition import Text, is_text
 
 ARCHIVES = (".zip", ".tar", ".tgz", ".tar.gz", ".tar.bz2", ".tar.xz")
 
 
 def files_of(folder: Path, unpacked: Path, out: Path) -> Iterator[tuple[str, Path]]:
-    """Every file below a folder, by its path there; the text of archives is unpacked.
+    """Yield the relative path and path of every file below a folder, after unpacking archives.
 
     Args:
-        folder: the user's; nothing in it is changed.
-        unpacked: where archives go. A file in `data.zip` is called `data.zip/...`.
-        out: the run's folder, which is left out where it lies below.
+        folder: the user's folder; nothing in it is changed.
+        unpacked: output folder for archives. A file in `data.zip` is named `data.zip/...`.
+        out: the run folder; run folders below `folder` are skipped.
 
     Raises:
-        UserError: no folder, a link to nothing, or a damaged archive.
+        UserError: the folder does not exist, a link is broken, or an archive is damaged.
     """
     if not folder.is_dir():
         raise UserError(f"`FOLDER` must be a folder with parallel text; {folder} is not one")
-    for path in sorted(folder.rglob("*")):
+    for path in _below(folder, out.resolve()):
         name = path.relative_to(folder).as_posix()
-        if name.startswith(".") or "/." in name or out.resolve() in path.resolve().parents:
-            continue
         if path.is_symlink() and not path.exists():
-            raise UserError(f"`FOLDER` must hold whole files; {name} is a link to nothing")
+            raise UserError(f"`FOLDER` must hold whole files; {name} is a broken link")
         if path.is_file() and name.endswith(ARCHIVES):
             yield from _unpacked(path, name, unpacked)
         elif path.is_file():
             yield name, path
+
+
+def _below(folder: Path, out: Path) -> Iterator[Path]:
+    """Yield files that are not hidden, following links to folders."""
+
+    def fail(error: OSError) -> None:
+        raise error
+
+    seen: set[Path] = set()  # a link may point to a parent folder
+    for place, folders, files in os.walk(folder, onerror=fail, followlinks=True):
+        path, real = Path(place), Path(place).resolve()
+        if real == out or real in seen or (SHARES in files and path != folder):
+            folders.clear()
+            continue
+        seen.add(real)
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        yield from (path / name for name in sorted(files) if not name.startswith("."))
 
 
 def _unpacked(path: Path, name: str, folder: Path) -> Iterator[tuple[str, Path]]:
@@ -56,19 +73,19 @@ def _unpacked(path: Path, name: str, folder: Path) -> Iterator[tuple[str, Path]]
                 ):
                     shutil.copyfileobj(text, writer)
             yield f"{name}/{entry}", target
-    for entry in left_out:  # links, and names that lead out of the folder
+    for entry in left_out:  # links, and names that point outside the folder
         yield f"{name}/{entry}", folder / name / "left-out"
 
 
 def as_lines(text: Text, folder: Path) -> Text:
-    """The text as a file of lines for each language; a table's columns are written to `folder`.
+    """Return the text as one plain file per language; columns of a table are written to `folder`.
 
     Raises:
         UserError: the table is damaged.
     """
     if text.form == "lines":
         return text
-    order = [*text.files]  # of the columns of a table without a header
+    order = [*text.files]  # column order of a table without a header
     columns = {language: number for number, language in enumerate(order)}
     files: dict[str, Path] = {}
     for start in range(0, len(order), 2):

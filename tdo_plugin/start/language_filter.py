@@ -1,4 +1,4 @@
-"""Which sentences are not in the language that they should be in."""
+"""Detect sentences in the wrong language."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from tdo_plugin.start.dealing import Misfits
 
 
 def language_filter(spec: str, languages: Iterable[str], say: Callable[[str], None]) -> Misfits:
-    """A filter by a detector.
+    """Return a filter that uses a language detector.
 
-    A sentence passes where the detector says its language, one that is easily confused with it, or
-    nothing, and where the detector does not know the language.
+    A sentence passes if the detector returns its language, a language easily confused with it, or
+    no language, and if the detector does not know the expected language.
 
     Args:
-        spec: `fasttext`, `langdetect`, or the file of a fastText model.
-        languages: of the text.
-        say: gets a line for a language that the detector does not know.
+        spec: `fasttext`, `langdetect`, or the path of a fastText model.
+        languages: the languages of the text.
+        say: called with a message for each language that the detector does not know.
 
     Raises:
-        UserError: no such detector, or what it needs is missing.
+        UserError: there is no such detector, or its package or model is missing.
     """
     detector = identifier(spec)
     accepted: dict[str, frozenset[str]] = {}

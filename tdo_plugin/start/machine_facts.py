@@ -1,31 +1,33 @@
-"""What a machine has, and how fast it is assumed to train."""
+"""Hardware of the machine and its assumed training speed."""
 
 from __future__ import annotations
 
 import os
 from dataclasses import dataclass
 
+from tdo_plugin.errors import UserError
 from tdo_plugin.launch.environment import cores
+from tdo_plugin.launch.gpus import count_gpus
 
 GIB = 2**30
-# Assumed, in FLOP/s that a training reaches. A core: Multi30k's trainings of 1,500 updates and 86
-# GFLOP each took 35 to 45 minutes on a core of an Intel Xeon at 2.5 GHz
-# (docs/reproduce/two-stage.md#multi30k). A GPU: a tenth of an A100's peak in half precision, since
-# small models do not fill one; nothing here measures it.
+# Assumed training throughput in FLOP/s. CPU core: Multi30k training of 1,500 updates at 86 GFLOP
+# each took 35 to 45 minutes on one core of an Intel Xeon at 2.5 GHz
+# (docs/reproduce/two-stage.md#multi30k). GPU: a tenth of an A100's peak in half precision,
+# since small models do not saturate a GPU (not measured).
 CORE_SPEED = 50e9
 GPU_SPEED = 30e12
 
 
 @dataclass(frozen=True)
 class MachineFacts:
-    """What trainings may use.
+    """Hardware available for training.
 
     Attributes:
-        gpus: 0 for the CPU.
-        memory: GiB of each GPU, or of the machine.
-        cores: of the CPU.
-        half: number format on a GPU.
-        together: systems that train at a time.
+        gpus: number of GPUs; 0 for training on the CPU.
+        memory: memory in GiB of each GPU, or of the machine without a GPU.
+        cores: number of CPU cores.
+        half: half-precision format on a GPU: bf16 or fp16.
+        together: number of systems trained at the same time.
     """
 
     gpus: int
@@ -36,7 +38,7 @@ class MachineFacts:
 
     @property
     def speed(self) -> float:
-        """FLOP/s of one training."""
+        """Assumed FLOP/s of one training run."""
         return GPU_SPEED * self.gpus if self.gpus else CORE_SPEED * self.cores / self.together
 
     def __str__(self) -> str:
@@ -46,17 +48,22 @@ class MachineFacts:
 
 
 def machine_facts(gpus: int) -> MachineFacts:
-    """This machine.
+    """Return the facts of this machine.
 
     Args:
-        gpus: that trainings may use; 0 for the CPU, on which two systems train side by side.
+        gpus: number of GPUs to use; 0 for the CPU, where two systems train in parallel.
+
+    Raises:
+        UserError: the machine has fewer GPUs.
     """
+    if gpus > (here := count_gpus()):
+        raise UserError(f"`--gpus` must be at most {here}, the GPUs of this machine; it is {gpus}")
     if gpus:
         import torch
 
-        memory = torch.cuda.get_device_properties(0).total_memory / GIB
-        half = "bf16" if torch.cuda.is_bf16_supported() else "fp16"
-        # `tdo reproduce` gives each of the two systems a GPU of its own
-        return MachineFacts(1, memory, cores(), half)
+        gpu = torch.cuda.get_device_properties(0)
+        half = "bf16" if gpu.major >= 8 else "fp16"  # older GPUs only emulate bf16
+        # `tdo reproduce` trains each of the two systems on its own GPU
+        return MachineFacts(1, gpu.total_memory / GIB, cores(), half)
     pages, size = os.sysconf("SC_PHYS_PAGES"), os.sysconf("SC_PAGE_SIZE")
     return MachineFacts(0, pages * size / GIB, cores(), together=min(2, cores()))

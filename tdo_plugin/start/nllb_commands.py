@@ -1,4 +1,4 @@
-"""The commands that fine-tune NLLB-600M, the better way where there are few sentences."""
+"""The commands that fine-tune NLLB-600M, recommended for small corpora."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from pathlib import Path
 
 from tdo_plugin.metrics.language_id.codes import canonical
 
-FEW = 50_000  # sentence pairs of a pair
+FEW = 50_000  # sentence pairs per language pair
 
-# NLLB's name of a language by its ISO 639-1 code
+# ISO 639-1 code -> NLLB's language code
 _NAMES = """
     af:afr_Latn ak:aka_Latn am:amh_Ethi ar:arb_Arab as:asm_Beng ay:ayr_Latn az:azj_Latn ba:bak_Cyrl
     be:bel_Cyrl bg:bul_Cyrl bm:bam_Latn bn:ben_Beng bo:bod_Tibt bs:bos_Latn ca:cat_Latn cs:ces_Latn
@@ -34,16 +34,16 @@ NLLB = dict(entry.split(":") for entry in _NAMES.split())
 
 
 def unknown(languages: Iterable[str]) -> list[str]:
-    """Languages whose name in NLLB is not in the table."""
+    """Return the languages whose NLLB code is not in the table."""
     return [language for language in languages if canonical(language) not in NLLB]
 
 
 def nllb_commands(languages: Iterable[str], run: Path) -> Iterator[str]:
-    """Commands that make NLLB-600M a model of these languages; the last one translates.
+    """Yield the commands that convert NLLB-600M to these languages, preprocess and translate.
 
     Args:
-        languages: as the text calls them; all are in the table.
-        run: the run's folder.
+        languages: language codes of the text; all must be in the table.
+        run: the run folder.
     """
     named = ",".join(f"{language}={NLLB[canonical(language)]}" for language in languages)
     data, model = run / "nllb-data", run / "nllb"

@@ -1,4 +1,4 @@
-"""From the texts of a folder to cleaned training, validation and test sets.
+"""Make cleaned training, validation and test sets from the texts of a folder.
 
 RUN/unpacked, RUN/columns   text of archives and of tables
 RUN/split                   train.de-en.de and so on, before cleaning
@@ -17,17 +17,29 @@ from tdo_plugin.corpora.description import Corpus as Description
 from tdo_plugin.corpora.description.schema import Rule
 from tdo_plugin.corpora.own import describe
 from tdo_plugin.corpora.pair_rows import Making, Record
+from tdo_plugin.corpora.rows.readers.lines import read_lines
 from tdo_plugin.corpora.sources.fetch import default_cache
+from tdo_plugin.data.segmentation import join_pieces
+from tdo_plugin.errors import UserError
 from tdo_plugin.runtime.files import replaced_folder
 from tdo_plugin.runtime.lock import alone
 from tdo_plugin.start.choices import Corpus
-from tdo_plugin.start.dealing import Dealing, Dealt, Misfits, copy_sets, deal, plan_dealing
+from tdo_plugin.start.dealing import (
+    SHARES,
+    Dealing,
+    Dealt,
+    Misfits,
+    copy_sets,
+    deal,
+    plan_dealing,
+)
 from tdo_plugin.start.recognition import Found, Pair, Text
 from tdo_plugin.start.text_sizes import Sizes
 from tdo_plugin.start.zero_shot_tests import join_tests
 
+LONGEST_TEST = 1022  # pieces; plus tag and end-of-sentence, the models' maximum positions
 LONGEST, MOST_UNEVEN = 1000, 9  # characters of a sentence; ratio of the sides' lengths
-# a row that one of these takes is not held out either
+# a row that one of these rules removes is not held out either
 ROW_RULES = (
     Rule("empty"),
     Rule("unreadable"),
@@ -46,10 +58,10 @@ class Sets:
     """The sets of a run before cleaning.
 
     Attributes:
-        dealing: how missing sets were dealt out.
-        dealt: what came of it.
-        given: the user's own sets: split, pair and rows.
-        joined: test sets of sentences that two pairs share: pair, language between, rows.
+        dealing: pivot and shares of the split.
+        dealt: the sets written by the split.
+        given: (split, pair, number of rows) of the sets that the user has.
+        joined: (pair, pivot language, number of rows) of test sets joined over a shared language.
     """
 
     dealing: Dealing
@@ -59,7 +71,7 @@ class Sets:
 
 
 def lines_of(texts: Iterable[Text], pairs: Collection[Pair], sizes: Sizes) -> dict[Pair, int]:
-    """Lines of training text of each pair."""
+    """Return the number of lines of training text for each pair."""
     counts = dict.fromkeys(pairs, 0)
     for text in texts:
         for pair in text.pairs():
@@ -75,46 +87,79 @@ def make_sets(
     run: Path,
     misfits: Misfits | None,
 ) -> Sets:
-    """Write the sets of all pairs to RUN/split; what is missing is dealt out.
+    """Write the sets of all pairs to RUN/split; missing sets are split off the training text.
 
     Args:
-        found: texts, all of them of lines.
-        pairs: that are trained.
-        sizes: of the texts.
-        run: the folder.
+        found: the texts, as one plain file per language.
+        pairs: the trained pairs.
+        sizes: sizes of the texts.
+        run: the run folder.
         misfits: see `deal`.
 
     Raises:
-        UserError: a pair has too few sentences.
+        UserError: a pair has too few sentences, or too few different sentences.
     """
     training = [text for text in found.texts if text.split in (None, "train")]
     held_out = [text for text in found.texts if text.split in ("valid", "test")]
     languages = sorted({language for pair in pairs for language in pair})
     given = {(str(text.split), pair) for text in held_out for pair in text.pairs()}
     lines = lines_of(training, pairs, sizes)
-    dealing = plan_dealing(pairs, lines, given, run / "shares.json")
+    dealing = plan_dealing(pairs, lines, given, run / SHARES)
     with replaced_folder(run / "split") as folder:
         dealt = deal(training, pairs, given, dealing, ROW_RULES, folder, misfits)
+        _check_dealt(dealt, pairs, given)
         copied = copy_sets(held_out, pairs, languages, folder)
         joined = join_tests(folder, languages)
     return Sets(dealing, replace(dealt, folder=run / "split"), copied, joined)
 
 
+def _check_dealt(dealt: Dealt, pairs: Iterable[Pair], given: Collection[tuple[str, Pair]]) -> None:
+    """Raise UserError if a set of a pair is empty after the split."""
+    for pair in pairs:
+        for split in ("train", "valid", "test"):
+            if not ((split, pair) in given or dealt.rows[split, pair]):
+                count = dealt.foreign[pair]
+                foreign = f", of which {count:,} have a side in another language" if count else ""
+                raise UserError(
+                    f"`FOLDER` must hold more clean and different sentence pairs of "
+                    f"{'-'.join(pair)}; no {split} set can be taken from those it has{foreign}"
+                )
+
+
+def refuse_long_tests(data: Path) -> None:
+    """Refuse test sentences that are too long for the models, before training starts.
+
+    Args:
+        data: a complete data folder.
+
+    Raises:
+        UserError: a test set has a sentence that is too long.
+    """
+    for path in sorted((data / "pieces").glob("test.*")):
+        for line in read_lines(path, "utf-8"):
+            if (pieces := len(line.split())) > LONGEST_TEST:
+                raise UserError(
+                    f"`FOLDER` must have test sentences of at most {LONGEST_TEST:,} pieces; in "
+                    f"{path.name}, the one that begins with "
+                    f"{join_pieces(line[:200])[:40]!r} has {pieces:,}: shorten, split or remove it"
+                )
+
+
 def described(run: Path, title: str, vocab_size: int = 8000) -> tuple[Description, dict[str, Path]]:
-    """The description of the corpus in RUN/split, and its files."""
+    """Return the description of the corpus in RUN/split, and its files."""
     settings: dict[str, Any] = {"model_type": "unigram", "vocab_size": vocab_size}
     corpus, files = describe(run / "split", None, settings)
     return replace(corpus, title=title, clean=CLEAN), files
 
 
 def clean(corpus: Description, files: Mapping[str, Path], run: Path, workers: int) -> list[Record]:
-    """Clean all sets, as the first step of `preparing.prepare`, which then finds them done.
+    """Clean all sets; `preparing.prepare` then skips this step.
 
     Returns:
-        What became of the rows of each.
+        The number of rows read, kept and removed for each set.
 
     Raises:
-        UserError: nothing is left of a set.
+        UserError: a set is empty after cleaning.
     """
     out = run / "data"
     with alone(out):
@@ -123,11 +168,11 @@ def clean(corpus: Description, files: Mapping[str, Path], run: Path, workers: in
 
 
 def corpus_of(records: Iterable[Record], sizes: Sizes) -> Corpus:
-    """What choices depend on.
+    """Return the corpus statistics that the choices depend on.
 
     Args:
-        records: of all sets.
-        sizes: of all texts, before cleaning.
+        records: cleaning records of all sets.
+        sizes: sizes of all texts, before cleaning.
     """
     pairs = {record.pair: record.kept for record in records if record.split == "train"}
     languages = sorted({language for pair in pairs for language in pair})
@@ -142,4 +187,4 @@ def corpus_of(records: Iterable[Record], sizes: Sizes) -> Corpus:
 
 
 def _silent(_: str) -> None:
-    """Where what is done is shown afterwards."""
+    """Discard progress messages; the caller prints the result."""

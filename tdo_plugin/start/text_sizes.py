@@ -1,4 +1,4 @@
-"""How much text there is: lines, words and characters of each file."""
+"""Count lines, words and characters of each file."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from tdo_plugin.corpora.rows.readers.lines import read_lines
 from tdo_plugin.errors import UserError
 from tdo_plugin.start.recognition import Text
 
-# characters that a piece of a SentencePiece model has on average in an alphabet, at least: English
-# words of Multi30k have 5.3 with their space, and 1.2 pieces at 8,000 entries
+# Minimum average number of characters per SentencePiece piece in an alphabetic script: English
+# words of Multi30k have 5.3 characters with the space, and 1.2 pieces at a vocabulary of 8,000.
 CHARACTERS_A_PIECE = 4
 
 
 @dataclass(frozen=True)
 class Size:
-    """Of one language of one text; `alphabet` are its characters."""
+    """Size of one language of a text; `alphabet` is the set of its characters."""
 
     lines: int
     words: int
@@ -26,20 +26,20 @@ class Size:
 
     @property
     def pieces(self) -> float:
-        """An estimate of how many pieces a line has."""
-        spaced = self.words > self.characters / 20  # not so in Chinese, Japanese, Thai
+        """Estimate the average number of pieces per line."""
+        spaced = self.words > self.characters / 20  # false for Chinese, Japanese and Thai
         each = CHARACTERS_A_PIECE if spaced else 1.5
         return self.characters / each / max(1, self.lines)
 
 
-Sizes = Mapping[str, Mapping[str, Size]]  # by the text's name and the language
+Sizes = Mapping[str, Mapping[str, Size]]  # by text name and language
 
 
 def size_of(path: Path) -> Size:
-    """Read a file, plain or gzip.
+    """Count the text of a file, plain or gzip.
 
     Raises:
-        UserError: it is not UTF-8, or damaged.
+        UserError: the file is not UTF-8, or damaged.
     """
     lines = words = characters = 0
     alphabet: set[str] = set()
@@ -52,10 +52,10 @@ def size_of(path: Path) -> Size:
 
 
 def sizes_of(texts: Iterable[Text]) -> Sizes:
-    """Sizes by the text's name and the language.
+    """Return the sizes by text name and language.
 
     Raises:
-        UserError: files of a text that have different numbers of lines, or none.
+        UserError: the files of a text differ in their number of lines, or are empty.
     """
     sizes: dict[str, Mapping[str, Size]] = {}
     for text in texts:

@@ -1,4 +1,4 @@
-"""Test sets of pairs without training text, from sentences that test sets of two pairs share."""
+"""Test sets of pairs without training text, joined over sentences that two test sets share."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from tdo_plugin.data.joining import joined_lines
 from tdo_plugin.runtime.files import write_text
 from tdo_plugin.start.recognition import Pair
 
-LEAST = 50  # sentences: a few short ones are in any two texts
+LEAST = 50  # minimum number of shared sentences: any two texts share a few short ones
 
 
 def join_tests(folder: Path, languages: Iterable[str]) -> list[tuple[Pair, str, int]]:
-    """Write test.de-fr.* from rows of test.de-en.* and test.en-fr.* with the same English.
+    """Write test.de-fr.* from rows of test.de-en.* and test.en-fr.* with equal English sides.
 
     Args:
-        folder: with test sets of pairs, in plain files.
-        languages: whose pairs are to have a test set.
+        folder: folder with the test sets of pairs, as plain files.
+        languages: languages whose pairs should have a test set.
 
     Returns:
-        The pair, the language between, and the rows of each set that was written.
+        Pair, pivot language and number of rows of each set that was written.
     """
     sides: dict[tuple[str, str], dict[str, Path]] = {}
     for path in sorted(folder.glob("test.*-*.*")):

@@ -60,7 +60,8 @@ class SentenceLengths:
         cuts = len(sizes) == 1 or sizes[1] <= limits[1]
         return (
             "`--max-source-positions` and `--max-target-positions` must be at least the longest "
-            f"sentence; they are {limits}, {len(longer)} sentences are longer, the first is "
+            f"sentence; they are {limits}, {len(longer)} {'is' if len(longer) == 1 else 'are'} "
+            "longer, the first is "
             f"{place_of(dataset, longer[0], self._pair)} with "
             f"{' and '.join(map(str, sizes))} tokens "
             "(`--skip-invalid-size-inputs-valid-test` leaves them out"

@@ -27,7 +27,7 @@ class Advice:
 ADVICE = (
     Advice(
         f"{TRAIN} --cpu --workers 3",
-        "(take 8, or give --update-freq)",
+        "(use 8, or give --update-freq)",
         (f"{TRAIN} --cpu --workers 8", f"{TRAIN} --cpu --workers 3 --update-freq 1"),
     ),
     Advice(

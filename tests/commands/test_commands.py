@@ -176,7 +176,7 @@ def test_interactive_with_an_over_long_line():
     assert done.returncode == 1
     assert "Traceback" not in done.stderr
     (line,) = [line for line in done.stderr.split("\n") if line.startswith("error:")]
-    assert "must be at least the longest sentence; they are (20, 1024), 1 sentences" in line
+    assert "must be at least the longest sentence; they are (20, 1024), 1 is longer" in line
     skipped = interactive(
         ["eins zwei", long],
         *(*limits, "--buffer-size", "2", "--skip-invalid-size-inputs-valid-test"),

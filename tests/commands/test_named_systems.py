@@ -45,7 +45,7 @@ def test_what_goes_on_with_another_training_needs_a_checkpoint(capsys, option):
     assert main(words) == (0 if goes_on else 2)
     errors = capsys.readouterr().err
     message = (
-        f"tdo train: error: `--finetune-from-model` must be given: {name} goes on with a "
+        f"tdo train: error: `--finetune-from-model` must be given: {name} starts from a "
         "checkpoint of many-to-many/multilingual\n"
     )
     assert errors == ("" if goes_on else message)

@@ -165,4 +165,4 @@ def test_erased(begun, tmp_path, capsys):
     assert not stored["core.neurons.general"].any()
     assert len(hypotheses(generate("--path", out, *GENERATE, *EN_FR))) == 6
     assert cli.main([*words, "--general", "1"]) == 2  # it is there already
-    assert "is there already" in capsys.readouterr().err
+    assert "already exists" in capsys.readouterr().err

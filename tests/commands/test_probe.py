@@ -158,7 +158,7 @@ def test_mistakes_are_one_line_and_leave_nothing(probe, tmp_path):
     shutil.copy(last, copy)
     one_stage = trained("--max-update", "2", "--tdo-target-layer", "0", "--tdo-adaptation-dim", "0")
     for words, message in (
-        ((last,), "`--data` must hold a valid set of each direction; .* has none of de-fr"),
+        ((last,), "`--data` must have a valid set for each direction; .* has none for de-fr"),
         (
             (f"{last},{copy}", "--halves"),
             "must name checkpoints with different numbers of updates for model",

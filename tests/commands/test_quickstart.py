@@ -42,7 +42,7 @@ def test_a_failure_ends_without_a_table(here, capsys, monkeypatch):
 def test_an_installation_without_the_experiments(here, capsys, monkeypatch):
     monkeypatch.setattr(library, "FOLDER", here / "gone")
     _, errors = told(capsys, "quickstart", code=2)
-    assert errors.startswith("tdo quickstart: error: `quickstart` must be in configs/experiments")
+    assert errors.startswith("tdo quickstart: error: `EXPERIMENTS` must be a file, or one of")
     assert errors.count("\n") == 1
 
 
@@ -53,7 +53,8 @@ def test_it_ends_with_scores_and_what_to_look_at(here, capsys):
     for text in ("prefix-decoder-only", "tdo-instrucl", "BLEU", "zero-shot"):
         assert text in table
     *_, page, made, _, example = end.strip().splitlines()
-    assert Path(page.split()[0]).is_file() and page.startswith("runs/quickstart-smoke/quickstart/")
+    opened = Path(page.split()[1])
+    assert opened == Path("runs/quickstart-smoke/quickstart/index.html") and opened.is_file()
     assert made.startswith("runs/quickstart-smoke has")
     words = shlex.split(example)
     (here / "text").write_text("die katze schläft\n")

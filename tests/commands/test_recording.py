@@ -112,6 +112,32 @@ def test_trouble_in_recording_is_one_warning(
     assert runs(folder)[0]["state"] == "finished"
 
 
+def test_a_log_on_a_full_disk_is_one_warning(
+    train: Callable[..., Path], caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
+) -> None:
+    def on_full_disk(_: Path, failed: Callable[..., None]) -> recorder.LogFile:
+        return whole(Path("/dev/full"), failed)
+
+    whole = recorder.LogFile
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(recorder, "LogFile", on_full_disk)
+        folder = train("--max-update", "1")
+    warnings = [text for text in caplog.messages if text.startswith("recording train.log failed")]
+    assert len(warnings) == 1
+    assert "Logging error" not in capfd.readouterr().err
+    assert runs(folder)[0]["state"] == "finished"
+
+
+def test_values_that_cannot_be_noted_end_nothing(
+    train: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> None:
+        raise ValueError("a value of an unknown kind")
+
+    monkeypatch.setattr(recorder.logged_values, "scalars", fail)
+    assert runs(train("--max-update", "1"))[0]["state"] == "finished"
+
+
 def test_a_fault_is_in_the_log_with_its_traceback(
     train: Callable[..., Path], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

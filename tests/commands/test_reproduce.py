@@ -53,9 +53,9 @@ def test_its_help_lists_what_a_file_has(mine, capsys):
         (["none.toml"], "must be an experiment file; none.toml: No such file"),
         (["papers"], "`EXPERIMENTS` must be a file, or one of "),
         (["mine.toml", "table9"], "`TABLE` must be one of table1, parts, sweep; it is table9"),
-        (["mine.toml", "--scale", "huge"], "`--scale` must be of toy, smoke, full; it is huge"),
-        (["mine.toml", "--form", "other"], "`--form` must be of shared, disjoint; it is other"),
-        (["mine.toml", "--rows", "x*"], "`--rows` must be of base, tdo, "),
+        (["mine.toml", "--scale", "huge"], "`--scale` must be one of toy, smoke, full; it is huge"),
+        (["mine.toml", "--form", "other"], "`--form` must be one of shared, disjoint; it is other"),
+        (["mine.toml", "--rows", "x*"], "`--rows` must be among base, tdo, "),
         (["mine.toml", "--jobs", "0"], "`--jobs` must be at least 1; it is 0"),
         (["mine.toml", "--updates", "70"], "`--updates` must be a multiple of 50; it is 70"),
         (["mine.toml", "--from", "gone"], "`--from` must be a folder with archives; "),
@@ -143,7 +143,7 @@ def test_the_estimate_of_a_run(mine, capsys):
     assert lines[3][:6] == ["2", "training", "runs,", "5.3", "GPU", "hours."]
     assert main(["reproduce", "own-data", "--text", ".", "--estimate"]) == 0
     said = capsys.readouterr().out
-    assert "tdo-instrucl: not in the estimate: `--epoch-sentences` must be given: " in said
+    assert "tdo-instrucl: not in the estimate: `--epoch-sentences` must be given for tdo" in said
     assert not (mine / "run").exists()
 
 

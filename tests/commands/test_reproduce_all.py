@@ -83,8 +83,8 @@ def test_what_is_shown(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> No
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ("--papers tdo,llm", "`--papers` must be of tdo, opus100, tpdm, tlm, neurons; llm is none"),
-        ("--scale huge", "`--scale` must be of toy, smoke, multi30k, "),
+        ("--papers tdo,llm", "`--papers` must be among tdo, opus100, tpdm, tlm, neurons; it has"),
+        ("--scale huge", "`--scale` must be one of toy, smoke, multi30k, "),
         ("--from .", "`--from` must be used at scale multi30k or full; the scale is toy"),
         ("--jobs 0", "`--jobs` must be at least 1; it is 0"),
         ("--fast", "unrecognized arguments: --fast"),

@@ -250,7 +250,7 @@ def test_refused(score, tmp_path):
         (("--pairs", "en-xx"), "`--pairs` must be"),
         (("--pairs", "de-fr", "--split", "valid"), "`DATA` must hold a valid set of de-fr"),
         (("--json", tmp_path), "`--json` must be a file in an existing folder"),
-        (("--sentences", tmp_path / "no" / "file"), "`--sentences` must be a file in a folder"),
+        (("--sentences", tmp_path / "no" / "file"), "`--sentences` must be a file in an"),
         (("--average", "some"), "`--average` must be best-N or last-N; it is some"),
         (("--max-tokens", "0"), "`--max-tokens` must be at least 1; it is 0"),
     ):

@@ -62,6 +62,8 @@ REFUSED = {
     "unequal": ((), "as many lines in each language of a text; news has: news.de 300, news.fr 299"),
     "one too few": (("--updates", "0"), "`--updates` must be at least 1; it is 0"),
     "no time": (("--hours", "0"), "`--hours` must be above 0"),
+    "no such GPU": (("--gpus", "99"), "`--gpus` must be at most "),
+    "into the text": (("--out", "in"), "`--out` must be a folder that FOLDER is not in"),
     "no detector": (("--filter-language", "none.bin"), "it is none.bin"),
 }
 
@@ -74,6 +76,22 @@ def test_mistakes_are_one_line(case, here, capsys):
     _, errors = told(capsys, "start", "in", *options, code=2)
     assert errors.startswith("tdo start: error: ") and errors.count("\n") == 1
     assert message in errors
+
+
+def test_a_test_sentence_that_is_too_long_is_refused_before_the_training(here, capsys):
+    write_parallel(here / "in", "news", "de", range(300))
+    write_parallel(here / "in", "news", "fr", range(300))
+    write_parallel(here / "in", "test", "de", range(300, 310))
+    write_parallel(here / "in", "test", "fr", range(300, 310))
+    with (
+        (here / "in" / "test.de").open("a") as german,
+        (here / "in" / "test.fr").open("a") as french,
+    ):
+        german.write("lang " * 1_500 + "\n")
+        french.write("long\n")
+    _, errors = told(capsys, "start", "in", *FEW, code=2)
+    assert "`FOLDER` must have test sentences of at most 1,022 pieces; in test.de-fr.de" in errors
+    assert not (here / "runs" / "in" / "transformer").exists()
 
 
 def test_text_in_another_language_is_left_out(here, capsys):
@@ -97,11 +115,11 @@ def test_one_command_to_a_report_and_again(here, capsys):
     printed, _ = told(capsys, "start", "in", "--out", "mine", *FEW)
     checked(here / "mine", printed, *KINDS["opus"][1:])
     again, _ = told(capsys, "start", "in", "--out", "mine", *FEW)
-    assert "mine/data is whole already" in again and " 0 steps, 0 of them trainings" in again
+    assert "mine/data is already complete" in again and " 0 steps, including 0 train" in again
     file = here / "mine" / "experiment.toml"
     file.write_text(file.read_text().replace("label-smoothing = 0.1", "label-smoothing = 0.2"))
     edited, _ = told(capsys, "start", "in", "--out", "mine", *FEW)
-    assert "was edited and is used as it is" in edited and "2 of them trainings" in edited
+    assert "was edited and is used as it is" in edited and "including 2 train" in edited
 
 
 @pytest.mark.full

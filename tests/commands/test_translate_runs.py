@@ -162,7 +162,7 @@ def test_a_checkpoint_without_a_language_leaves_the_others(translate, tmp_path):
     path = trained("--langs", "en,de", "--lang-pairs", "en-de,de-en")
     _, errors = translate("--path", path, "--pairs", "en-de,en-fr", "--out", tmp_path, code=1)
     assert (
-        "en-fr: error: the checkpoint must know the languages of en-fr; it knows en, de, not fr"
+        "en-fr: error: the checkpoint must know the languages of en-fr; it knows en, de, but not fr"
         in errors
     )
     assert len(lines(tmp_path / "en-de.hyp")) == TEST_SENTENCES

@@ -114,7 +114,7 @@ def test_an_output_that_cannot_be_written_is_refused_at_once(translate, no_model
     (tmp_path / "folder").mkdir()
     source = text_file(tmp_path, *GERMAN)
     _, (error,) = translate("--input", source, "--output", tmp_path / place, code=2)
-    assert "`--output` must be a file that can be written; " in error
+    assert "`--output` must be a writable file; " in error
     assert {path.name for path in tmp_path.iterdir()} == {"folder", "in.txt"}
 
 

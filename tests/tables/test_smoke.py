@@ -30,14 +30,14 @@ def test_one_row_of_each_paper(
     words += ["--out", str(tmp_path)]
     assert main(words) == 0, capfd.readouterr()
     assert f"including {trainings} training runs" in capfd.readouterr().out
-    logs = sorted(tmp_path.rglob("train.log"))
+    logs = sorted(tmp_path.rglob("checkpoints/train.log"))
     assert len(logs) == trainings
     assert all("@ 2 updates" in log.read_text() for log in logs)
     report = tmp_path / name.split()[1]
     assert (report / "index.html").is_file()
     sheet = json.loads((report / "scores.json").read_text())
     assert len(sheet["systems"]) == 1
-    assert main(words) == 0 and "0 steps, 0 of them" in capfd.readouterr().out
+    assert main(words) == 0 and "0 steps, including 0" in capfd.readouterr().out
 
 
 DRAWN = {  # one picture of each kind, and what else only a run leaves
@@ -67,7 +67,7 @@ def test_every_table_and_figure(
         assert (out / place).is_file(), place
     assert (tmp_path / "index.html").is_file()
     capfd.readouterr()
-    assert main(words) == 0 and "0 steps, 0 of them" in capfd.readouterr().out
+    assert main(words) == 0 and "0 steps, including 0" in capfd.readouterr().out
     if paper == "tpdm":
         text = (out / "table8" / "times.txt").read_text()
         for row in ("30.781", "31.046", "94.642", "95.696"):

@@ -37,7 +37,7 @@ class HeldOut:
         """Whether a side of the row is, ignoring case and spaces, a stored sentence."""
         for language, text in zip(pair, row, strict=True):
             sentences = self._sentences.get(language)
-            if sentences is not None and _number(_plain(text)) in sentences:
+            if sentences is not None and number_of(text) in sentences:
                 return True
         return False
 
@@ -80,6 +80,11 @@ class _Numbers:
 
 def _plain(text: str) -> str:
     return " ".join(unicodedata.normalize("NFC", text.casefold()).split())
+
+
+def number_of(sentence: str) -> int:
+    """64 bits of a hash of a sentence, ignoring case, spaces and the composition of letters."""
+    return _number(_plain(sentence))
 
 
 def _number(text: str) -> int:

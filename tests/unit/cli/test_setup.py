@@ -142,7 +142,7 @@ def test_a_failure_names_its_log(capsys, pip, monkeypatch, tmp_path):
     monkeypatch.setattr(setup.tempfile, "tempdir", str(tmp_path))
     pip[1].update(code=1, stdout="building\nERROR: Failed to build fairseq\n")
     error = refused(capsys)
-    assert "it says ERROR: Failed to build fairseq (all of it: " in error
+    assert "it says ERROR: Failed to build fairseq (full output: " in error
     (log,) = tmp_path.glob("tdo-setup-*.log")
     assert str(log) in error and log.read_text() == pip[1]["stdout"]
 

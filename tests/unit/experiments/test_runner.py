@@ -322,6 +322,6 @@ def test_how_far_it_is(tmp_path):
     log.write_text("train_inner | loss=4.0, num_updates=30, lr=1\n")
     line = progress.line(trainings[:2], trainings[2:], 2)
     assert line.startswith("base/training: update 30 of 100, loss 4.0, 4 min to go | ")
-    assert line.endswith("(about 7 min to go in all)")
+    assert line.endswith("(about 7 min to go in total)")
     assert last_line(log) == "train_inner | loss=4.0, num_updates=30, lr=1"
     assert (duration(40), duration(720), duration(12000)) == ("40 s", "12 min", "3 h 20 min")

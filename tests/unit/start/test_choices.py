@@ -48,7 +48,7 @@ def test_options_decide():
     assert choices.size == SIZES["base"] and choices.vocab_size == 777 and choices.updates == 40
     assert choices.warmup == 10 and choices.eval_sentences == 5
     for name, option in (("model", "size"), ("vocabulary", "vocab-size"), ("updates", "updates")):
-        assert f"`--{option}` says so" in choices.reasons[name]
+        assert f"set by `--{option}`" in choices.reasons[name]
 
 
 def test_hours_are_a_budget():
@@ -64,6 +64,12 @@ def test_a_small_memory_gets_small_batches():
     large, small = (choose(wide, replace(GPU, memory=m), Asked("base")) for m in (80, 8))
     assert (large.max_tokens, large.update_freq) == (32_000, 1)
     assert small.update_freq == 8 and small.max_tokens == 4_000
+
+
+def test_a_batch_holds_the_longest_sentence_that_a_data_folder_has():
+    for machine in (CPU, GPU, replace(GPU, memory=1), replace(CPU, memory=0.1)):
+        for sentences in (200, 5_000, 10_000_000):
+            assert choose(corpus(sentences), machine, Asked()).max_tokens >= 1_002
 
 
 def test_characters_bound_the_vocabulary_from_below():

@@ -1,5 +1,6 @@
 """Held-out sets that are made of training text: stable, and without a leak."""
 
+import resource
 from itertools import combinations
 
 import pytest
@@ -155,6 +156,37 @@ def test_too_little_to_hold_any_out(tmp_path):
         plan_dealing([("de", "en")], {("de", "en"): 199}, (), tmp_path / "shares.json")
     given = {(split, ("de", "en")) for split in ("valid", "test")}
     assert not plan_dealing([("de", "en")], {("de", "en"): 5}, given, tmp_path / "s.json").shares
+
+
+def test_text_that_repeats_one_sentence_is_refused(tmp_path):
+    for code in ("de", "en"):
+        (tmp_path / f"a.{code}").write_text("ein satz\n" * 300)
+    text = text_of(tmp_path, "a", "de en")
+    with pytest.raises(UserError, match="different sentence pairs of de-en; no valid set"):
+        make_sets(Found([text]), [("de", "en")], sizes_of([text]), tmp_path / "run", None)
+    assert not (tmp_path / "run" / "split").exists()
+
+
+def test_shares_of_pairs_that_are_left_out_are_kept(tmp_path):
+    record = tmp_path / "shares.json"
+    lines = {("de", "en"): 1_000_000, ("en", "fr"): 100_000}
+    first = plan_dealing([*lines], lines, (), record).shares
+    plan_dealing([("de", "en")], lines, (), record)
+    assert plan_dealing([*lines], dict.fromkeys(lines, 300), (), record).shares == first
+
+
+def test_more_files_than_a_process_may_usually_open(tmp_path):
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    codes = ("de", "en", "fr", "cs", "fi", "it", "lt", "pl")  # 28 pairs in 168 files
+    for code in codes:
+        write_parallel(tmp_path, "a", code, range(300))
+    text = text_of(tmp_path, "a", " ".join(codes))
+    try:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (128, hard))
+        make_sets(Found([text]), text.pairs(), sizes_of([text]), tmp_path / "run", None)
+        assert resource.getrlimit(resource.RLIMIT_NOFILE) == (128, hard)
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
 
 def test_the_pivot():

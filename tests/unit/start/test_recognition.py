@@ -78,7 +78,15 @@ CASES = {
     ),
     "a table with a header": (
         {"train_tsv": "id\tde\ten\tfr\n1\ta\tb\tc\n"},
-        {"train": ("train", "de en fr id")},
+        {"train": ("train", "de en fr")},
+    ),
+    "a table in Indonesian": (
+        {"train_tsv": "en\tid\na\tb\n"},
+        {"train": ("train", "en id")},
+    ),
+    "a table with more than its pair in the name": (
+        {"wmt__de__en_tsv": "Hallo\tHello\n"},
+        {"wmt-de-en": (None, "de en")},
     ),
     "a translation memory": (
         {"memory_tmx": TMX.format("EN-US", "de")},
@@ -143,6 +151,35 @@ def test_sides_without_a_language(tmp_path):
     }  # fmt: skip
 
 
+def test_sides_with_the_languages_of_each_line_beside_them(tmp_path):
+    write(tmp_path / "in", train_src="a\n", train_trg="b\n", train_id="deu\teng\n")
+    found = look(tmp_path, Selection(pairs=("de-en",)))
+    assert listed(found) == {"train": ("train", "de en")}
+    assert found.unused == {"train.id": "neither of the sides that lie beside it"}
+
+
+def test_what_is_not_in_corpora_need_not_be_understood(tmp_path):
+    write(tmp_path / "in", a_de="a\n", a_en="a\n", meta_tsv="id\turl\tname\n", old_src="a\n")
+    with pytest.raises(UserError, match="`--corpora` takes other texts alone"):
+        look(tmp_path)
+    found = look(tmp_path, Selection(corpora=("a",)))
+    assert listed(found) == {"a": (None, "de en")}
+    assert found.unused == {
+        "meta": "not in `--corpora`",
+        "old.src": "no file of another language beside it",
+    }
+
+
+def test_links_to_folders_are_followed_and_other_runs_left_out(tmp_path):
+    write(tmp_path / "far", a_de="a\n", a_en="a\n")
+    write(tmp_path / "in", earlier___shares_json="{}", earlier___split___b_de="a\n")
+    write(tmp_path / "in", earlier___split___b_en="a\n")
+    (tmp_path / "in" / "near").symlink_to(tmp_path / "far")
+    (tmp_path / "in" / "again").symlink_to(tmp_path / "in")
+    found = look(tmp_path)
+    assert listed(found) == {"near/a": (None, "de en")} and not found.unused
+
+
 def test_some_of_it(tmp_path):
     four = {f"train_{code}": "a\n" for code in ("cs", "de", "en", "fr")}
     write(tmp_path / "in", **four, old_de="a\n", old_en="a\n", alone_sv="a\n")
@@ -166,7 +203,18 @@ REFUSED = {
         Selection(), "`--corpora` must say which text of de,en to take, as --corpora all.clean",
     ),
     "plain and gzip": (
-        {"a_de": "a\n", "a_de_gz": "a\n", "a_en": "a\n"}, Selection(), "must hold a file once",
+        {"a_de": "a\n", "a_de_gz": "a\n", "a_en": "a\n"}, Selection(), "must hold a text once",
+    ),
+    "a table and a memory": (
+        {"a__de__en_tsv": "a\tb\n", "a__de__en_tmx": TMX.format("de", "en")}, Selection(),
+        "must hold a text once; it has a-de-en.tmx and a-de-en.tsv",
+    ),
+    "a name that may mean two pairs": (
+        {"pt__br__en_tsv": "a\tb\n"}, Selection(), "`--pairs` must name the languages of pt-br-en",
+    ),
+    "a language that is not there": (
+        {"a_de": "a\n", "a_en": "a\n", "a_fr": "a\n"}, Selection(languages=("de", "en", "rf")),
+        "`--langs` must name languages of the text, de, en, fr; it has rf",
     ),
     "a pair that is not there": (
         {"a_de": "a\n", "a_en": "a\n"}, Selection(pairs=("de-fr",)), "`--pairs` must name pairs",
