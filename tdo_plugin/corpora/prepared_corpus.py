@@ -46,7 +46,7 @@ def check_made(out: Path, key: str, fresh: bool) -> bool:
         return False
     if stored_key != key:
         raise UserError(
-            f"`--out` must be a new folder, or `--fresh` set; {out} was made from another corpus "
+            f"`--out` must be a new folder, or `--fresh` given; {out} was made from another corpus "
             "or with other settings"
         )
     return True

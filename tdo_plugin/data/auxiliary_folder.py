@@ -80,8 +80,8 @@ class FurtherFolder:
             if stored["settings"] == settings:
                 return True
             raise UserError(
-                f"`--out` must be a new folder, or `--fresh` set; {self.root} was made from other "
-                "text or with other settings"
+                f"`--out` must be a new folder, or `--fresh` given; {self.root} was made from "
+                "other text or with other settings"
             )
         contents = [path for path in self.root.glob("*") if not path.name.startswith(".")]
         if contents and not (self.begun.is_file() or self.mark.is_file()):

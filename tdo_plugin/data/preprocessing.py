@@ -140,7 +140,7 @@ def preprocess(
         return
     if earlier is not None and not fresh:
         raise UserError(
-            f"`DATA` must be a new folder, or `--fresh` set; {out} was made from other text or "
+            f"`DATA` must be a new folder, or `--fresh` given; {out} was made from other text or "
             "with other settings"
         )
     (out / MARK).unlink(missing_ok=True)

@@ -194,7 +194,7 @@ def test_a_whole_folder_stays(here, text, tmp_path, capsys):
     assert "is already complete" in capsys.readouterr().err
     assert snapshot(out) == before
     make(out, *words, "--max-ratio", "50", "--beam", "2", code=2)
-    assert "must be a new folder, or `--fresh` set" in capsys.readouterr().err
+    assert "must be a new folder, or `--fresh` given" in capsys.readouterr().err
     assert snapshot(out) == before
 
 

@@ -183,7 +183,7 @@ def test_a_whole_folder_stays(text, tmp_path, capsys):
     assert "is already complete" in capsys.readouterr().err
     assert snapshot(out) == before
     make(out, "--text", f"de={text['de']}", code=2)
-    assert "must be a new folder, or `--fresh` set" in capsys.readouterr().err
+    assert "must be a new folder, or `--fresh` given" in capsys.readouterr().err
     assert snapshot(out) == before
     make(out, "--text", f"de={text['de']}", "--fresh")
     assert {path.name for path in out.glob("train.*")} == {

@@ -231,7 +231,7 @@ def test_a_folder_made_with_other_settings(tmp_path: Path, refused: Callable[...
     words = ("--from", text, "--out", out, "--workers", "1", "--vocab-size")
     assert main(["prepare", *map(str, (*words, 300))]) == 0
     before = contents(out)
-    refusal = "`--out` must be a new folder, or `--fresh` set;"
+    refusal = "`--out` must be a new folder, or `--fresh` given;"
     assert refused(*words, 280).startswith(refusal)
     path = text / "test.tsv"
     path.write_bytes(path.read_bytes().replace(b"600", b"006"))  # other text of the same size

@@ -234,7 +234,7 @@ def test_folders_of_before_are_recognised(folder: TextFolder, tmp_path: Path) ->
     assert messages == [f"{out} is already complete"]
     warmer = replace(SETTINGS, segmentation=SegmentationSettings(60, temperature=5.0))
     for changed in (warmer, replace(SETTINGS, shard_sentences=5), replace(SETTINGS, join_valid=1)):
-        with pytest.raises(UserError, match="must be a new folder, or `--fresh` set"):
+        with pytest.raises(UserError, match="must be a new folder, or `--fresh` given"):
             make(folder, out, changed)
 
 
