@@ -353,7 +353,7 @@ def test_text_to_table(clone: Path, tmp_path: Path) -> None:
     again = script(clone, "preprocess.sh", text, run / "data", "--vocab-size", 120)
     assert "is already complete" in again.stdout and not stock(again.stdout)
     refused = script(clone, "preprocess.sh", text, run / "data", "--vocab-size", 90, code=2)
-    assert "must be a new folder, or `--fresh` set" in refused.stderr
+    assert "must be a new folder, or `--fresh` given" in refused.stderr
 
     config = "quickstart/tdo-instrucl"
     script(
