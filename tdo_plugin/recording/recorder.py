@@ -57,6 +57,7 @@ def record_training(cfg: Any) -> Iterator[None]:
     Args:
         cfg: fairseq's settings. With `--no-save` nothing is recorded.
     """
+    hooks.failed_elsewhere = None
     if cfg.checkpoint.no_save or not distributed.is_master(cfg.distributed_training):
         yield
         return
@@ -72,7 +73,8 @@ def record_training(cfg: Any) -> Iterator[None]:
     else:
         recorder.end(FINISHED)
     finally:
-        hooks.watch_progress = hooks.failed_elsewhere = None
+        # the other hook stays: why another worker failed may be known only after this one's error
+        hooks.watch_progress = None
 
 
 def _outcome(error: BaseException) -> tuple[str, str]:

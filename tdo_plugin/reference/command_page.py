@@ -28,8 +28,9 @@ def commands() -> str:
     ]
     return page(
         "Commands",
-        "`tdo COMMAND --help` prints the same. `tdo train` also takes fairseq's options, those of "
-        "the [models](model-options.md) and those of [losses and tasks](training-options.md); "
+        "The option `--help` of each command prints the same. `tdo train` also takes fairseq's "
+        "options, those of the [models](model-options.md) and those of [losses and "
+        "tasks](training-options.md); "
         "`tdo describe` takes those of the models. `tdo reproduce` also takes the options of its "
         "[file of experiments](experiments.md).",
         table(OPTION_HEAD, option_rows(parser._optionals._group_actions, "tdo")),
