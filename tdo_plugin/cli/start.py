@@ -16,7 +16,7 @@ from tdo_plugin.launch.handed_on_options import device_options, gpus_here
 
 if TYPE_CHECKING:
     from tdo_plugin.start.choices import Choices, Corpus
-    from tdo_plugin.start.recognition import Found, Pair
+    from tdo_plugin.start.recognised_text import Found, Pair
     from tdo_plugin.start.text_sizes import Sizes
 
 HELP = "train a baseline and a recommended system on a folder of parallel text, and compare them"
@@ -154,7 +154,7 @@ def _prepare(args: argparse.Namespace, run_folder: Path, place: Path) -> tuple[C
     from tdo_plugin.start.choices import Asked, choose
     from tdo_plugin.start.experiment_file import FILE, experiment, write_experiment
     from tdo_plugin.start.machine_facts import machine_facts
-    from tdo_plugin.start.own_corpus import clean, corpus_of, described, refuse_long_tests
+    from tdo_plugin.start.own_corpus import clean, corpus_of, refuse_long_tests, split_description
 
     asked = Asked(
         size=args.size or "", vocab_size=args.vocab_size or 0, updates=args.updates or 0,
@@ -164,7 +164,7 @@ def _prepare(args: argparse.Namespace, run_folder: Path, place: Path) -> tuple[C
     found, pairs, sizes = _look(args, run_folder, place)
     _make_sets(args, found, pairs, sizes, place)
     title = f"text of {args.folder.resolve().name}"
-    records = clean(*described(place, title), place, cores())
+    records = clean(*split_description(place, title), place, cores())
     output.show_cleaning(records)
     corpus = corpus_of(records, sizes)
     choices = choose(corpus, machine, asked)
@@ -176,7 +176,7 @@ def _prepare(args: argparse.Namespace, run_folder: Path, place: Path) -> tuple[C
         print(text)
         write_experiment(place, text)
     else:
-        settings, files = described(place, title, choices.vocab_size)
+        settings, files = split_description(place, title, choices.vocab_size)
         prepare(settings, default_cache(), files, place / "data", cores(), args.fresh, output.say)
         refuse_long_tests(place / "data")
         if not write_experiment(place, text):
@@ -192,13 +192,14 @@ def _look(
 ) -> tuple[Found, list[Pair], Sizes]:
     """Recognise the text files and count their lines, words and characters."""
     from tdo_plugin.start.folder_files import as_lines, files_of
-    from tdo_plugin.start.recognition import Selection, recognise, trained_pairs
+    from tdo_plugin.start.recognised_text import Selection
+    from tdo_plugin.start.recognition import recognise, trained_pairs
     from tdo_plugin.start.text_sizes import sizes_of
 
-    wanted = Selection(args.langs, args.pairs, args.corpora)
+    selection = Selection(args.langs, args.pairs, args.corpora)
     files = files_of(args.folder, place / "unpacked", run_folder)
-    found = recognise(args.folder, files, wanted)
-    pairs = trained_pairs(found, wanted)
+    found = recognise(args.folder, files, selection)
+    pairs = trained_pairs(found, selection)
     found.texts = [as_lines(text, place / "columns") for text in found.texts]
     sizes = sizes_of(found.texts)
     output.show_texts(args.folder, found, sizes)
@@ -213,8 +214,8 @@ def _make_sets(
     from tdo_plugin.start.own_corpus import make_sets
 
     output.head("Training, validation and test sets")
-    misfits = None
+    wrong_language = None
     if args.filter_language:
         languages = sorted({language for pair in pairs for language in pair})
-        misfits = language_filter(args.filter_language, languages, output.say)
-    output.show_sets(make_sets(found, pairs, sizes, place, misfits))
+        wrong_language = language_filter(args.filter_language, languages, output.say)
+    output.show_sets(make_sets(found, pairs, sizes, place, wrong_language))

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from tdo_plugin.start.choices import Choices, Corpus
     from tdo_plugin.start.machine_facts import MachineFacts
     from tdo_plugin.start.own_corpus import Sets
-    from tdo_plugin.start.recognition import Found
+    from tdo_plugin.start.recognised_text import Found
     from tdo_plugin.start.text_sizes import Sizes
 
 
@@ -47,28 +47,30 @@ def show_texts(folder: Path, found: Found, sizes: Sizes) -> None:
 
 def show_sets(sets: Sets) -> None:
     """Print the origin of each set and its number of sentence pairs before cleaning."""
-    dealt = sets.dealt
+    written = sets.written
     for split in ("train", "valid", "test"):
         own = [f"{_named(pair)} {rows:,}" for name, pair, rows in sets.given if name == split]
         made = [
-            f"{_named(pair)} {rows:,}" for (name, pair), rows in dealt.rows.items() if name == split
+            f"{_named(pair)} {rows:,}"
+            for (name, pair), rows in written.rows.items()
+            if name == split
         ]
         if own:
             say(f"{split}, yours: {', '.join(own)}")
         if made:
             how = "" if split == "train" else ", taken out of train"
             say(f"{split}{how}: {', '.join(made)}")
-    if any(split != "train" for split, _ in dealt.rows):
+    if any(split != "train" for split, _ in written.rows):
         say(
-            f"a hash of the {sets.dealing.pivot} sentence decides, so that more text, or another "
+            f"a hash of the {sets.plan.pivot} sentence decides, so that more text, or another "
             "order, moves no sentence to another set"
         )
     for pair, between, rows in sets.joined:
         say(
             f"test, joined by the {between} sentences that two pairs share: {_named(pair)} {rows:,}"
         )
-    _left_out(dealt.repeated, "further translations of held-out sentences")
-    _left_out(dealt.foreign, "with a side in another language")
+    _left_out(written.repeated, "further translations of held-out sentences")
+    _left_out(written.foreign, "with a side in another language")
 
 
 def _left_out(counts: dict[tuple[str, str], int], what: str) -> None:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from tdo_plugin.experiments.steps import Graph, Step
+from tdo_plugin.runtime.durations import duration
 from tdo_plugin.runtime.log_ends import log_end
 
 LOGGED = re.compile(r"train_inner.*?\bloss\W+([\d.]+).*?\bnum_updates\W+(\d+)")
@@ -72,11 +73,3 @@ class Progress:
     def _update(self, step: Step) -> int:
         logged = LOGGED.findall(log_end(self.graph.log(step.name)))
         return int(logged[-1][1]) if logged else 0
-
-
-def duration(seconds: float) -> str:
-    """`40 s`, `12 min`, `3 h 20 min`."""
-    if seconds < 90:
-        return f"{seconds:.0f} s"
-    minutes = round(seconds / 60)
-    return f"{minutes} min" if minutes < 60 else f"{minutes // 60} h {minutes % 60:02} min"

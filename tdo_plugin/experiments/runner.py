@@ -20,13 +20,14 @@ from pathlib import Path
 
 from tdo_plugin.errors import UserError
 from tdo_plugin.experiments.machine import Machine, Slot
-from tdo_plugin.experiments.progress import STOCK, Progress, duration
+from tdo_plugin.experiments.progress import STOCK, Progress
 from tdo_plugin.experiments.slurm_jobs import Job, SlurmJobs
 from tdo_plugin.experiments.steps import SCRIPT, Command, Graph, Step, remove
 from tdo_plugin.installation import FILES
 from tdo_plugin.launch import training as launch
 from tdo_plugin.launch.slurm_script import START, job_script
 from tdo_plugin.runtime.commands import Commands
+from tdo_plugin.runtime.durations import duration
 from tdo_plugin.runtime.files import write_text
 from tdo_plugin.runtime.lock import alone
 from tdo_plugin.runtime.log_ends import last_line

@@ -69,13 +69,17 @@ def read_record(path: Path) -> Record | None:
 
 
 def described(value: object) -> str:
-    """Like `repr`, but omits fields of dataclasses that have their defaults.
+    """Like `repr`, but omits fields of dataclasses with their defaults or with `compare=False`.
 
-    So adding a field does not invalidate earlier records.
+    So neither a new field nor another wording of prose invalidates earlier records.
     """
     if is_dataclass(value) and not isinstance(value, type):
         values = ((field, getattr(value, field.name)) for field in fields(value))
-        parts = [f"{field.name}={described(v)}" for field, v in values if v != field.default]
+        parts = [
+            f"{field.name}={described(v)}"
+            for field, v in values
+            if field.compare and v != field.default
+        ]
         return f"{type(value).__name__}({', '.join(parts)})"
     if isinstance(value, Mapping):
         return f"map({', '.join(f'{described(k)}: {described(v)}' for k, v in value.items())})"

@@ -9,8 +9,9 @@ from itertools import combinations
 
 from tdo_plugin.costs import training_hours
 from tdo_plugin.launch.training_config import Config
+from tdo_plugin.runtime.durations import duration
 from tdo_plugin.start.machine_facts import GIB, MachineFacts
-from tdo_plugin.start.recognition import Pair
+from tdo_plugin.start.recognised_text import Pair
 
 PASSES = 30  # over the training text, time permitting; as in own-data.toml
 FEW_PASSES = 10  # with fewer passes than this the model still improves fast
@@ -266,11 +267,3 @@ def seconds_of_update(
 def rounded(updates: int) -> int:
     """Round to two significant digits."""
     return int(round(updates, 2 - len(str(updates)))) if updates > 99 else updates
-
-
-def duration(seconds: float) -> str:
-    """Format a duration as minutes or hours."""
-    if seconds < 90 * 60:
-        minutes = max(1, round(seconds / 60))
-        return f"{minutes} minute{'s' * (minutes > 1)}"
-    return f"{seconds / 3600:,.0f} hours"

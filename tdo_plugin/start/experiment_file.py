@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tdo_plugin.runtime.files import write_text
-from tdo_plugin.start.choices import Choices
-from tdo_plugin.start.recognition import Pair
+from tdo_plugin.start.choices import Choices, ModelSize
+from tdo_plugin.start.recognised_text import Pair
 
 FILE = "experiment.toml"
 RECORD = "written.json"  # digest of the written file, to detect edits
@@ -48,15 +48,18 @@ def experiment(title: str, data: Path, choices: Choices) -> str:
         data: path of the data folder.
         choices: sizes and settings of both systems.
     """
-    size, machine = choices.size, choices.machine
+    name = recommended(choices.zero_shot)
+    system = _two_stage(choices) if choices.zero_shot else _encoder_decoder(choices)
+    parts = (
+        _head(title, data, choices), _shared_flags(choices), _baseline(choices.size), system,
+        _layers(choices), _table(name),
+    )  # fmt: skip
+    return "".join(parts)
+
+
+def _head(title: str, data: Path, choices: Choices) -> str:
     why = "\n".join(f"# - {name}: {text}" for name, text in choices.reasons.items())
-    scores = ""
-    if choices.eval_sentences:
-        scores = (
-            'eval-translation = "supervised"            # log BLEU of trained directions\n'
-            f"eval-sentences = {choices.eval_sentences}\n"
-        )
-    head = f"""\
+    return f"""\
 # Written by `tdo start`. Edit it as you like (docs/reproduce/experiments.md), then give the same
 # `tdo start` command again, which uses an edited file as it is and repeats the steps that depend on
 # the change. Reasons for the values:
@@ -71,10 +74,15 @@ test = "--last {choices.last}"                       # test the average of the l
 data = {json.dumps(str(data))}
 estimate = "--vocab-size {choices.vocab_size}"
 
+"""
+
+
+def _shared_flags(choices: Choices) -> str:
+    return f"""\
 # Shared by both systems; the names are options of fairseq-train.
 [flags]
 gpus = 1                                  # number that max-tokens and update-freq are set for
-precision = "{machine.half}"                        # on a GPU
+precision = "{choices.machine.half}"                        # on a GPU
 encoder-langtok = "tgt"                   # the source starts with the target language's tag
 criterion = "label_smoothed_cross_entropy_terms"  # no extra loss terms by default
 label-smoothing = 0.1
@@ -82,7 +90,7 @@ dropout = {choices.dropout}
 optimizer = "adam"
 adam-betas = "(0.9, 0.98)"
 lr-scheduler = "inverse_sqrt"
-lr = {size.lr}
+lr = {choices.size.lr}
 warmup-updates = {choices.warmup}
 weight-decay = 0.0001
 sampling-method = "temperature"           # small pairs are oversampled
@@ -96,6 +104,11 @@ no-epoch-checkpoints = true
 max-valid-steps = 20                      # batches per validation, for speed
 seed = 1
 
+"""
+
+
+def _baseline(size: ModelSize) -> str:
+    return f"""\
 # fairseq's own model and task.
 [systems.{BASELINE}]
 corpus = "own"
@@ -111,23 +124,7 @@ decoder-ffn-embed-dim = {size.ffn}
 encoder-attention-heads = {size.heads}
 decoder-attention-heads = {size.heads}
 share-all-embeddings = true
-"""
-    system = _two_stage(choices) if choices.zero_shot else _encoder_decoder(choices)
-    name = recommended(choices.zero_shot)
-    return f"""{head}
-{system}tdo-model-dim = {size.dim}
-tdo-ffn-dim = {size.ffn}
-tdo-heads = {size.heads}
-tdo-norm = "post"
-tdo-share-embeddings = "all"
-tdo-positions = "independent"
-tdo-position-embedding = "sinusoidal"
-{scores}
-[tables.{TABLE}]
-title = "baseline and recommended system, on all directions with a test set"
-[tables.{TABLE}.rows]
-"{BASELINE}" = "{BASELINE}"
-"{name}" = "{name}"
+
 """
 
 
@@ -168,6 +165,35 @@ instrucl-temperature = 0.1
 instrucl-weight = 0.3
 instrucl-weighting = "tag-share"
 instrucl-scale = "per-token"
+"""
+
+
+def _layers(choices: Choices) -> str:
+    """Return the last flags of the recommended system."""
+    scores = ""
+    if choices.eval_sentences:
+        scores = (
+            'eval-translation = "supervised"            # log BLEU of trained directions\n'
+            f"eval-sentences = {choices.eval_sentences}\n"
+        )
+    return f"""\
+tdo-model-dim = {choices.size.dim}
+tdo-ffn-dim = {choices.size.ffn}
+tdo-heads = {choices.size.heads}
+tdo-norm = "post"
+tdo-share-embeddings = "all"
+tdo-positions = "independent"
+tdo-position-embedding = "sinusoidal"
+{scores}"""
+
+
+def _table(name: str) -> str:
+    return f"""
+[tables.{TABLE}]
+title = "baseline and recommended system, on all directions with a test set"
+[tables.{TABLE}.rows]
+"{BASELINE}" = "{BASELINE}"
+"{name}" = "{name}"
 """
 
 

@@ -13,8 +13,9 @@ from tdo_plugin.corpora.rows.readers import read
 from tdo_plugin.corpora.sources.archives import archive_errors, entries
 from tdo_plugin.errors import UserError
 from tdo_plugin.runtime.files import complete_file, replaced
-from tdo_plugin.start.dealing import SHARES
-from tdo_plugin.start.recognition import Text, is_text
+from tdo_plugin.start.recognised_text import Text
+from tdo_plugin.start.split_plan import SHARES
+from tdo_plugin.start.text_file_names import is_text
 
 ARCHIVES = (".zip", ".tar", ".tgz", ".tar.gz", ".tar.bz2", ".tar.xz")
 

@@ -7,10 +7,12 @@ from collections.abc import Callable, Iterable, Sequence
 from tdo_plugin.metrics.language_id.choosing import identifier
 from tdo_plugin.metrics.language_id.codes import confusable
 from tdo_plugin.metrics.language_id.protocol import UNDETECTABLE
-from tdo_plugin.start.dealing import Misfits
+from tdo_plugin.start.split_writer import WrongLanguage
 
 
-def language_filter(spec: str, languages: Iterable[str], say: Callable[[str], None]) -> Misfits:
+def language_filter(
+    spec: str, languages: Iterable[str], say: Callable[[str], None]
+) -> WrongLanguage:
     """Return a filter that uses a language detector.
 
     A sentence passes if the detector returns its language, a language easily confused with it, or
@@ -33,9 +35,9 @@ def language_filter(spec: str, languages: Iterable[str], say: Callable[[str], No
         else:
             accepted[language] = confusable(language) | {label, UNDETECTABLE}
 
-    def misfits(sentences: Sequence[str], language: str) -> list[bool]:
+    def wrong_language(sentences: Sequence[str], language: str) -> list[bool]:
         if language not in accepted:
             return [False] * len(sentences)
         return [code not in accepted[language] for code in detector.identify(sentences)]
 
-    return misfits
+    return wrong_language

@@ -24,16 +24,9 @@ from tdo_plugin.errors import UserError
 from tdo_plugin.runtime.files import replaced_folder
 from tdo_plugin.runtime.lock import alone
 from tdo_plugin.start.choices import Corpus
-from tdo_plugin.start.dealing import (
-    SHARES,
-    Dealing,
-    Dealt,
-    Misfits,
-    copy_sets,
-    deal,
-    plan_dealing,
-)
-from tdo_plugin.start.recognition import Found, Pair, Text
+from tdo_plugin.start.recognised_text import Found, Pair, Text
+from tdo_plugin.start.split_plan import SHARES, SplitPlan, plan_splits
+from tdo_plugin.start.split_writer import WrittenSplits, WrongLanguage, copy_sets, write_splits
 from tdo_plugin.start.text_sizes import Sizes
 from tdo_plugin.start.zero_shot_tests import join_tests
 
@@ -58,14 +51,14 @@ class Sets:
     """The sets of a run before cleaning.
 
     Attributes:
-        dealing: pivot and shares of the split.
-        dealt: the sets written by the split.
+        plan: pivot and shares of the split.
+        written: the sets written by the split.
         given: (split, pair, number of rows) of the sets that the user has.
         joined: (pair, pivot language, number of rows) of test sets joined over a shared language.
     """
 
-    dealing: Dealing
-    dealt: Dealt
+    plan: SplitPlan
+    written: WrittenSplits
     given: Sequence[tuple[str, Pair, int]]
     joined: Sequence[tuple[Pair, str, int]]
 
@@ -85,7 +78,7 @@ def make_sets(
     pairs: Sequence[Pair],
     sizes: Sizes,
     run: Path,
-    misfits: Misfits | None,
+    wrong_language: WrongLanguage | None,
 ) -> Sets:
     """Write the sets of all pairs to RUN/split; missing sets are split off the training text.
 
@@ -94,7 +87,7 @@ def make_sets(
         pairs: the trained pairs.
         sizes: sizes of the texts.
         run: the run folder.
-        misfits: see `deal`.
+        wrong_language: see `write_splits`.
 
     Raises:
         UserError: a pair has too few sentences, or too few different sentences.
@@ -104,21 +97,23 @@ def make_sets(
     languages = sorted({language for pair in pairs for language in pair})
     given = {(str(text.split), pair) for text in held_out for pair in text.pairs()}
     lines = lines_of(training, pairs, sizes)
-    dealing = plan_dealing(pairs, lines, given, run / SHARES)
+    plan = plan_splits(pairs, lines, given, run / SHARES)
     with replaced_folder(run / "split") as folder:
-        dealt = deal(training, pairs, given, dealing, ROW_RULES, folder, misfits)
-        _check_dealt(dealt, pairs, given)
+        written = write_splits(training, pairs, given, plan, ROW_RULES, folder, wrong_language)
+        _check_written(written, pairs, given)
         copied = copy_sets(held_out, pairs, languages, folder)
         joined = join_tests(folder, languages)
-    return Sets(dealing, replace(dealt, folder=run / "split"), copied, joined)
+    return Sets(plan, replace(written, folder=run / "split"), copied, joined)
 
 
-def _check_dealt(dealt: Dealt, pairs: Iterable[Pair], given: Collection[tuple[str, Pair]]) -> None:
+def _check_written(
+    written: WrittenSplits, pairs: Iterable[Pair], given: Collection[tuple[str, Pair]]
+) -> None:
     """Raise UserError if a set of a pair is empty after the split."""
     for pair in pairs:
         for split in ("train", "valid", "test"):
-            if not ((split, pair) in given or dealt.rows[split, pair]):
-                count = dealt.foreign[pair]
+            if not ((split, pair) in given or written.rows[split, pair]):
+                count = written.foreign[pair]
                 foreign = f", of which {count:,} have a side in another language" if count else ""
                 raise UserError(
                     f"`FOLDER` must hold more clean and different sentence pairs of "
@@ -145,7 +140,9 @@ def refuse_long_tests(data: Path) -> None:
                 )
 
 
-def described(run: Path, title: str, vocab_size: int = 8000) -> tuple[Description, dict[str, Path]]:
+def split_description(
+    run: Path, title: str, vocab_size: int = 8000
+) -> tuple[Description, dict[str, Path]]:
     """Return the description of the corpus in RUN/split, and its files."""
     settings: dict[str, Any] = {"model_type": "unigram", "vocab_size": vocab_size}
     corpus, files = describe(run / "split", None, settings)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from tdo_plugin.corpora.rows.readers.lines import read_lines
 from tdo_plugin.errors import UserError
-from tdo_plugin.start.recognition import Text
+from tdo_plugin.start.recognised_text import Text
 
 # Minimum average number of characters per SentencePiece piece in an alphabetic script: English
 # words of Multi30k have 5.3 characters with the space, and 1.2 pieces at a vocabulary of 8,000.

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from tdo_plugin.data.joining import joined_lines
 from tdo_plugin.runtime.files import write_text
-from tdo_plugin.start.recognition import Pair
+from tdo_plugin.start.recognised_text import Pair
 
 LEAST = 50  # minimum number of shared sentences: any two texts share a few short ones
 

@@ -57,8 +57,6 @@ def test_the_readme_is_short():
 
 @pytest.mark.full
 def test_the_site_builds(tmp_path):
-    pytest.importorskip("material")
-    pytest.importorskip("mkdocs_awesome_nav")
     words = ["-m", "mkdocs", "build", "--strict", "--site-dir", str(tmp_path)]
     built = subprocess.run(
         [sys.executable, *words], cwd=ROOT, capture_output=True, text=True, check=False

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from tdo_plugin.data.joint_model import SegmentationSettings
@@ -125,12 +125,13 @@ class Corpus:
 
     name: str
     variant: str  # "" for the form in the paper
-    variants: Mapping[str, str]  # the available variants: name -> what it changes
-    title: str
-    paper: str
-    licence: str
-    cite: str
-    notes: tuple[str, ...]
+    # prose, which does not change the data: rewording it leaves prepared folders complete
+    variants: Mapping[str, str] = field(compare=False)  # the variants: name -> what it changes
+    title: str = field(compare=False)
+    paper: str = field(compare=False)
+    licence: str = field(compare=False)
+    cite: str = field(compare=False)
+    notes: tuple[str, ...] = field(compare=False)
     languages: tuple[str, ...]  # their order determines the ids of the tags
     codes: Mapping[str, str]
     centre: str | None

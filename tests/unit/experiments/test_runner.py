@@ -16,7 +16,7 @@ from support.experiments import planned
 from tdo_plugin.errors import UserError
 from tdo_plugin.experiments import runner
 from tdo_plugin.experiments.machine import Machine
-from tdo_plugin.experiments.progress import Progress, duration
+from tdo_plugin.experiments.progress import Progress
 from tdo_plugin.experiments.runner import Runner, to_do
 from tdo_plugin.experiments.steps import Graph, Step
 from tdo_plugin.runtime.lock import alone
@@ -324,4 +324,3 @@ def test_how_far_it_is(tmp_path):
     assert line.startswith("base/training: update 30 of 100, loss 4.0, 4 min to go | ")
     assert line.endswith("(about 7 min to go in total)")
     assert last_line(log) == "train_inner | loss=4.0, num_updates=30, lr=1"
-    assert (duration(40), duration(720), duration(12000)) == ("40 s", "12 min", "3 h 20 min")

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tdo_plugin.experiments.document_reader import read_document
-from tdo_plugin.start.choices import SIZES, Asked, Corpus, choose, duration, rounded
+from tdo_plugin.start.choices import SIZES, Asked, Corpus, choose, rounded
 from tdo_plugin.start.experiment_file import experiment, recommended, write_experiment
 from tdo_plugin.start.machine_facts import MachineFacts
 from tdo_plugin.start.nllb_commands import nllb_commands, unknown
@@ -115,4 +115,3 @@ def test_commands_of_nllb():
 
 def test_numbers_in_words():
     assert rounded(3_123) == 3_100 and rounded(99) == 99
-    assert [duration(s) for s in (5, 90, 7_200)] == ["1 minute", "2 minutes", "2 hours"]

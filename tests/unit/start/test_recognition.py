@@ -7,7 +7,8 @@ from support.own_folders import write
 
 from tdo_plugin.errors import UserError
 from tdo_plugin.start.folder_files import as_lines, files_of
-from tdo_plugin.start.recognition import Selection, recognise, trained_pairs
+from tdo_plugin.start.recognised_text import Selection
+from tdo_plugin.start.recognition import recognise, trained_pairs
 
 TMX = (
     '<tmx version="1.4"><body><tu><tuv xml:lang="{0}"><seg>a</seg></tuv>'

@@ -2,12 +2,14 @@
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from tdo_plugin.corpora.description import FOLDER, Corpus, Take, load, names
 from tdo_plugin.errors import UserError
+from tdo_plugin.runtime.steps import described
 
 CHOICES = [(name, variant) for name in names() for variant in (None, *load(name).variants)]
 EUROPARL = ("cs", "fi", "el", "hu", "lt", "lv", "pl", "pt", "sk", "sl", "sv", "es")
@@ -365,3 +367,10 @@ def test_unknown_names_and_variants(tmp_path: Path) -> None:
 
 def test_files_hold_no_more_than_descriptions() -> None:
     assert all(path.suffix == ".json" for path in FOLDER.iterdir())
+
+
+def test_another_wording_leaves_prepared_folders_complete() -> None:
+    corpus = load("multi30k")
+    reworded = replace(corpus, title="other", notes=("other",), licence="other", variants={})
+    assert described(reworded) == described(corpus)
+    assert described(replace(corpus, languages=corpus.languages[::-1])) != described(corpus)

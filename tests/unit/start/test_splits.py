@@ -10,9 +10,10 @@ from support.own_folders import write_parallel
 from tdo_plugin.data.textfolder import read_lines
 from tdo_plugin.data.textnames import SPLITS
 from tdo_plugin.errors import UserError
-from tdo_plugin.start.dealing import copy_sets, deal, pivot_of, plan_dealing
-from tdo_plugin.start.own_corpus import ROW_RULES, clean, described, make_sets
-from tdo_plugin.start.recognition import Found, Text
+from tdo_plugin.start.own_corpus import ROW_RULES, clean, make_sets, split_description
+from tdo_plugin.start.recognised_text import Found, Text
+from tdo_plugin.start.split_plan import pivot_of, plan_splits
+from tdo_plugin.start.split_writer import copy_sets, write_splits
 from tdo_plugin.start.text_sizes import sizes_of
 
 
@@ -21,14 +22,14 @@ def text_of(folder, name, languages, split=None):
     return Text(name, split, files)
 
 
-def dealt(tmp_path, out, texts, pairs, given=()):
+def written(tmp_path, out, texts, pairs, given=()):
     counts = {pair: 0 for pair in pairs}
     for text, of in zip(texts, sizes_of(texts).values(), strict=True):
         for pair in text.pairs():
             if pair in counts:
                 counts[pair] += of[pair[0]].lines
-    dealing = plan_dealing(pairs, counts, given, tmp_path / out / "shares.json")
-    deal(texts, pairs, given, dealing, ROW_RULES, tmp_path / out)
+    plan = plan_splits(pairs, counts, given, tmp_path / out / "shares.json")
+    write_splits(texts, pairs, given, plan, ROW_RULES, tmp_path / out)
     return sets_in(tmp_path / out)
 
 
@@ -54,8 +55,8 @@ def test_more_text_and_another_order_move_nothing(tmp_path):
     pair = ("de", "en")
     write_parallel(tmp_path / "a", "news", "de en", range(1_000))
     write_parallel(tmp_path / "b", "more", "de en", reversed(range(1_400)))
-    first = dealt(tmp_path, "out-a", [text_of(tmp_path / "a", "news", "de en")], [pair])
-    again = dealt(tmp_path, "out-b", [text_of(tmp_path / "b", "more", "de en")], [pair])
+    first = written(tmp_path, "out-a", [text_of(tmp_path / "a", "news", "de en")], [pair])
+    again = written(tmp_path, "out-b", [text_of(tmp_path / "b", "more", "de en")], [pair])
     before, after = place_of(first, pair, 1), place_of(again, pair, 1)
     assert len(before) == 1_000 and len(after) == 1_400
     assert all(after[text] == split for text, split in before.items())
@@ -66,10 +67,10 @@ def test_more_text_and_another_order_move_nothing(tmp_path):
 def test_a_folder_keeps_its_shares_when_it_grows(tmp_path):
     record = tmp_path / "shares.json"
     pair = ("de", "en")
-    first = plan_dealing([pair], {pair: 20_000}, (), record)
-    assert plan_dealing([pair], {pair: 200_000}, (), record).shares == first.shares == {pair: 5}
+    first = plan_splits([pair], {pair: 20_000}, (), record)
+    assert plan_splits([pair], {pair: 200_000}, (), record).shares == first.shares == {pair: 5}
     record.unlink()
-    assert plan_dealing([pair], {pair: 200_000}, (), record).shares == {pair: 8}
+    assert plan_splits([pair], {pair: 200_000}, (), record).shares == {pair: 8}
 
 
 def test_one_english_sentence_is_in_one_set_of_all_pairs(tmp_path):
@@ -78,7 +79,7 @@ def test_one_english_sentence_is_in_one_set_of_all_pairs(tmp_path):
     write_parallel(folder, "a", "de en", range(1_000))
     write_parallel(folder, "b", "en fr", reversed(range(500, 1_500)))
     texts = [text_of(folder, "a", "de en"), text_of(folder, "b", "en fr")]
-    sets = dealt(tmp_path, "out", texts, [("de", "en"), ("en", "fr")])
+    sets = written(tmp_path, "out", texts, [("de", "en"), ("en", "fr")])
     german, french = place_of(sets, ("de", "en"), 1), place_of(sets, ("en", "fr"), 0)
     shared = german.keys() & french.keys()
     assert len(shared) == 500 and all(german[text] == french[text] for text in shared)
@@ -96,7 +97,7 @@ def test_nothing_of_held_out_sets_is_in_training(tmp_path):
     ])  # fmt: skip
     run = tmp_path / "run"
     make_sets(found, [("de", "en"), ("de", "fr")], sizes_of(found.texts), run, None)
-    clean(*described(run, "text"), run, 1)
+    clean(*split_description(run, "text"), run, 1)
     sets = sets_in(run / "data" / "work" / "tokens")
     trained = {(split, ("de", other)) for split in SPLITS for other in ("en", "fr")}
     assert set(sets) == trained | {("test", ("en", "fr"))}
@@ -112,7 +113,7 @@ def test_nothing_of_held_out_sets_is_in_training(tmp_path):
 def test_parallel_text_gives_its_untrained_pairs_a_test_set(tmp_path):
     write_parallel(tmp_path / "in", "all", "de en fr", range(600))
     pairs = [("de", "en"), ("en", "fr")]
-    sets = dealt(tmp_path, "out", [text_of(tmp_path / "in", "all", "de en fr")], pairs)
+    sets = written(tmp_path, "out", [text_of(tmp_path / "in", "all", "de en fr")], pairs)
     assert [split for split, pair in sets if pair == ("de", "fr")] == ["test"]
     assert {row[0] for row in sets["test", ("de", "fr")]} == {
         row[0] for row in sets["test", ("de", "en")]
@@ -126,7 +127,7 @@ def test_a_held_out_set_has_clean_rows_and_each_sentence_once(tmp_path):
         spoiled = [sentence(code, n + (5_000 if code == "de" else 0)) for n in range(400)]
         empty = [""] * 400 if code == "de" else spoiled
         (folder / f"a.{code}").write_text("\n".join([*lines[code], *spoiled, *empty]) + "\n")
-    sets = dealt(tmp_path, "out", [text_of(folder, "a", "de en")], [("de", "en")])
+    sets = written(tmp_path, "out", [text_of(folder, "a", "de en")], [("de", "en")])
     for split in ("valid", "test"):
         rows = sets[split, ("de", "en")]
         assert rows and all(row[0] and row[1] for row in rows)
@@ -153,9 +154,9 @@ def test_too_little_to_hold_any_out(tmp_path):
     with pytest.raises(
         UserError, match="at least 200 sentence pairs to take them from; it has 199"
     ):
-        plan_dealing([("de", "en")], {("de", "en"): 199}, (), tmp_path / "shares.json")
+        plan_splits([("de", "en")], {("de", "en"): 199}, (), tmp_path / "shares.json")
     given = {(split, ("de", "en")) for split in ("valid", "test")}
-    assert not plan_dealing([("de", "en")], {("de", "en"): 5}, given, tmp_path / "s.json").shares
+    assert not plan_splits([("de", "en")], {("de", "en"): 5}, given, tmp_path / "s.json").shares
 
 
 def test_text_that_repeats_one_sentence_is_refused(tmp_path):
@@ -170,9 +171,9 @@ def test_text_that_repeats_one_sentence_is_refused(tmp_path):
 def test_shares_of_pairs_that_are_left_out_are_kept(tmp_path):
     record = tmp_path / "shares.json"
     lines = {("de", "en"): 1_000_000, ("en", "fr"): 100_000}
-    first = plan_dealing([*lines], lines, (), record).shares
-    plan_dealing([("de", "en")], lines, (), record)
-    assert plan_dealing([*lines], dict.fromkeys(lines, 300), (), record).shares == first
+    first = plan_splits([*lines], lines, (), record).shares
+    plan_splits([("de", "en")], lines, (), record)
+    assert plan_splits([*lines], dict.fromkeys(lines, 300), (), record).shares == first
 
 
 def test_more_files_than_a_process_may_usually_open(tmp_path):
