@@ -36,6 +36,7 @@ GROUPS = {
     "translate": {
         "translate": "translate test sets, files or typed text",
         "score-lm": "perplexity of sentence pairs or text",
+        "export": "for Hugging Face or CTranslate2",
     },
     "evaluate": {
         "score": "BLEU, chrF++, COMET, off-target rates",

@@ -76,7 +76,7 @@ class OpenedModel:
 
 
 def open_model(
-    checkpoint: Path, data: Path | None = None, average: str = "best-5", write: bool = True
+    checkpoint: Path, data: Path | None = None, average: str = "best-1", write: bool = True
 ) -> OpenedModel:
     """Open a checkpoint as `tdo translate` does.
 
@@ -123,7 +123,9 @@ def open_model(
         path=path,
         data=folder,
         core=model.core.eval().requires_grad_(False),
-        stored_dtype=next(value.dtype for value in parameters.values() if value.is_floating_point()),
+        stored_dtype=next(
+            value.dtype for value in parameters.values() if value.is_floating_point()
+        ),
         symbols=tuple(task.source_dictionary.symbols),
         languages=tuple(task.langs),
         tags={name: get_lang_tok(name, args.lang_tok_style) for name in task.langs},

@@ -38,6 +38,10 @@ ALLOWED = {
         *("tasks", "models", "data", "runtime"),
         *("checkpoints", "text_settings", "errors", "names"),
     },
+    "export": {
+        *("evaluation", "pretrained", "models", "modules", "metrics", "data", "runtime"),
+        *("checkpoints", "text_settings", "typed", "errors"),
+    },
     "launch": {"data", "runtime", "typed", "errors", "names"},
     "costs": {"analysis", "criterions", "models", "modules", "launch", "runtime", "errors"},
     "start": {"corpora", "metrics", "costs", "launch", "data", "runtime", "errors", "names"},

@@ -1,0 +1,152 @@
+"""The model card, README.md of an exported folder, from the run's own record."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from tdo_plugin.data.databin import settings_of as folder_settings
+from tdo_plugin.export.card_numbers import read_scores, score_lines, untested
+from tdo_plugin.export.opened_model import OpenedModel
+from tdo_plugin.metrics.textform import TextForm, form_shown
+from tdo_plugin.runtime.files import write_text
+from tdo_plugin.typed import read_json
+
+CARD = "README.md"
+PREPARED = "prepare.json"  # of `tdo prepare`: title, licence and citation of the corpus
+
+
+def write_card(
+    opened: OpenedModel, folder: Path, library: str, usage: str, scores: Path | None = None
+) -> None:
+    """Write the card.
+
+    Args:
+        opened: the model.
+        folder: an existing folder.
+        library: the one that reads the folder, as the Hugging Face Hub names it.
+        usage: text with a program that translates.
+        scores: a `scores.json` of `tdo score` with scores of this checkpoint.
+
+    Raises:
+        UserError: the scores are unreadable, or of another checkpoint.
+    """
+    write_text(folder / CARD, _lines(opened, library, usage, scores))
+
+
+def _lines(opened: OpenedModel, library: str, usage: str, scores: Path | None) -> Iterator[str]:
+    sheet, system = read_scores(scores, opened) if scores else (None, None)
+    languages = ", ".join(opened.languages)
+    yield from _front_matter(opened, library)
+    yield f"# Translation between {languages}"
+    yield ""
+    yield from _architecture(opened)
+    yield from ("", "## Use", "", usage, "")
+    yield from _text(opened)
+    yield from ("", "## Training", "", *_training(opened))
+    yield from ("", "## Scores", "")
+    if sheet is not None and system is not None:
+        yield from score_lines(sheet, system, opened)
+    else:
+        yield "None were given to `tdo export`."
+    yield from ("", "Not tested:", "")
+    yield from (f"- {what}" for what in untested(opened, system))
+
+
+def _front_matter(opened: OpenedModel, library: str) -> Iterator[str]:
+    """Metadata of the Hub; there is no licence in it, since no record states the model's."""
+    yield "---"
+    yield "language:"
+    yield from (f"- {json.dumps(code.replace('_', '-'))}" for code in opened.languages)
+    yield f"library_name: {library}"
+    yield "pipeline_tag: translation"
+    yield from ("tags:", "- translation", "- multilingual", "- tdo_plugin", "---", "")
+
+
+def _architecture(opened: OpenedModel) -> Iterator[str]:
+    spec = opened.spec
+    count = sum(parameter.numel() for parameter in opened.core.parameters())
+    if spec.topology == "encoder-decoder":
+        layers = f"{spec.encoder_layers} encoder and {spec.decoder_layers} decoder layers"
+    elif spec.target_layer:
+        layers = (
+            f"{spec.num_layers} layers, of which the first {spec.target_layer} read only the source"
+        )
+    else:
+        layers = f"{spec.num_layers} layers that source and target share"
+    yield (
+        f"A multilingual translation model ({spec.topology}) with {layers}, model width "
+        f"{spec.model_dim}, {spec.num_heads} heads, {len(opened.symbols):,} entries in the "
+        f"vocabulary and {count:,} parameters, trained with tdo_plugin."
+    )
+
+
+def _text(opened: OpenedModel) -> Iterator[str]:
+    """What the text must look like."""
+    yield "## Text"
+    yield ""
+    if opened.form == TextForm():
+        yield "- Plain text, cased, without tokenization: the tokenizer does the rest."
+    else:
+        yield (
+            f"- Input must have the form of the training text, {form_shown(opened.form.stored())}, "
+            "which the tokenizer does not make; output has the same form. `moses` means the "
+            "scripts of Moses for normalisation, tokenization and truecasing (Python: sacremoses), "
+            "with Chinese words by jieba."
+        )
+    tags = ", ".join(f"{code}: `{tag}`" for code, tag in opened.tags.items())
+    yield f"- Language tags: {tags}."
+    sides = {"src": "the source language", "tgt": "the target language", None: "none"}
+    yield f"- Tag before the source: {sides[opened.source_tag]}."
+    yield f"- Tag before the target: {sides[opened.target_tag]}."
+    yield f"- At most {opened.spec.max_source_positions} tokens, tag and end symbol included."
+    yield "- Leave empty lines out: the model was never trained on them."
+
+
+def _training(opened: OpenedModel) -> Iterator[str]:
+    corpus = _corpus(opened.data.root)
+    yield f"- Data: {corpus.get('title') or opened.data.root.name}."
+    for key, name in (("licence", "Licence of the data"), ("cite", "Source")):
+        if corpus.get(key):
+            yield f"- {name}: {corpus[key]}."
+    sizes = opened.data.training_sizes()
+    if sizes:
+        counts = ", ".join(f"{pair} {count:,}" for pair, count in sizes.items())
+        yield f"- Sentence pairs: {counts}."
+    yield f"- Directions: {', '.join(opened.directions)}."
+    segmentation: Any = (folder_settings(opened.data.root) or {}).get("segmentation")
+    if segmentation:
+        yield f"- Segmentation: `{json.dumps(segmentation)}`."
+    checkpoint = opened.record["checkpoint"]
+    averaged = checkpoint.get("averaged")
+    what = f"average of {', '.join(averaged)}" if averaged else "one checkpoint"
+    yield f"- Updates: {checkpoint['updates']:,} ({what})."
+    training = checkpoint["training"]
+    if isinstance(training, dict):
+        versions = ", ".join(f"{name} {version}" for name, version in training["versions"].items())
+        yield f"- Versions: {versions}; commit {training.get('commit') or 'unknown'}."
+        yield from ("- Command:", "", "```", *_wrapped(str(training["command"])), "```")
+
+
+def _wrapped(command: str) -> Iterator[str]:
+    """A command, an option per line, without folders of the machine that ran it."""
+    line: list[str] = []
+    for word in shlex.split(command):
+        if word.startswith("--") and line:
+            yield f"{shlex.join(line)} \\"
+            line = []
+        line.append(Path(word).name if word.startswith("/") else word)
+    yield shlex.join(line)
+
+
+def _corpus(folder: Path) -> dict[str, Any]:
+    """What `tdo prepare` records of the corpus; {} for other data."""
+    path = folder / PREPARED
+    try:
+        record = read_json(path) if path.is_file() else {}
+    except ValueError:
+        return {}
+    return record if isinstance(record, dict) else {}
