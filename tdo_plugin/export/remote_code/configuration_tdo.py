@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import MISSING, fields
-from typing import Any
+from typing import Any, ClassVar
 
 from transformers import PretrainedConfig
 
@@ -26,7 +26,7 @@ class TdoConfig(PretrainedConfig):
     """
 
     model_type = "tdo"
-    attribute_map = {"hidden_size": "model_dim", "num_attention_heads": "num_heads"}
+    attribute_map: ClassVar = {"hidden_size": "model_dim", "num_attention_heads": "num_heads"}
 
     def __init__(
         self,

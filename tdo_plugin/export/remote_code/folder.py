@@ -85,6 +85,7 @@ def configuration(opened: OpenedModel, dtype: torch.dtype) -> dict[str, Any]:
         "decoder_start_token_id": rows["</s>"],
         "is_encoder_decoder": True,
         TEXT: dict(opened.record["text"]),
+        "text_form": opened.form.way_in(),
         "directions": list(opened.directions),
     }
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 from transformers import BatchEncoding, PreTrainedTokenizerFast
 
@@ -20,7 +20,7 @@ class TdoTokenizer(PreTrainedTokenizerFast):  # type: ignore[misc]
     an ``__init__`` of their own.
     """
 
-    model_input_names = ["input_ids", "attention_mask"]
+    model_input_names: ClassVar = ["input_ids", "attention_mask"]
 
     @property
     def languages(self) -> list[str]:
