@@ -3,8 +3,8 @@
 transformers' own classes for SentencePiece and language tags accept only the languages of M2M-100
 or NLLB. So this is a general tokenizer file, which `AutoTokenizer` reads without code of its own in
 transformers 4 and 5. It follows SentencePiece's rules, and was compared with SentencePiece on every
-code point of Unicode. It differs only in rare sequences of combining marks: U+0344, and a mark after
-a letter that already has one, such as U+00C7 U+0301, which SentencePiece does not compose.
+code point of Unicode. It differs only in rare sequences of combining marks: U+0344, and a mark
+after a letter that already has one, such as U+00C7 U+0301, which SentencePiece does not compose.
 """
 
 from __future__ import annotations

@@ -41,7 +41,7 @@ class Design:
     stacks: Mapping[str, Layers]
     languages: Sequence[str]
     seed: int
-    tag_flags: Mapping[str, str] = TAG_FLAGS
+    tag_flags: Sequence[tuple[str, str]] = TAG_FLAGS
 
     def __post_init__(self) -> None:
         if self.half is not None and self.half > MOST_LAYERS:
@@ -134,7 +134,7 @@ class Design:
                 "--tdo-decoder-layers": numbers["decoder_layers"],
                 "--tdo-stage1-ffn-dim": inner["encoder_layers"],
                 "--tdo-ffn-dim": inner["decoder_layers"],
-                **self.tag_flags,
+                **dict(self.tag_flags),
             }
         flags = {
             "--tdo-layers": numbers["layers"],

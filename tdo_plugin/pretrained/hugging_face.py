@@ -32,11 +32,12 @@ NUMBERS = (
 )
 # errors that the library raises for invalid files
 UNREADABLE = (OSError, ValueError, TypeError, KeyError, AttributeError, RuntimeError)
+TagFlags = tuple[tuple[str, str], ...]
 # key of a configuration that `tdo export` wrote: whose tags sources and targets begin with
 EXPORTED = "tdo_tags"
-FLAGS = {
-    "source": {"src": {"--encoder-langtok": "src"}, "tgt": {"--encoder-langtok": "tgt"}, None: {}},
-    "target": {"tgt": {"--decoder-langtok": ""}, None: {}},
+FLAGS: dict[str, dict[str | None, TagFlags]] = {
+    "source": {**{side: (("--encoder-langtok", side),) for side in ("src", "tgt")}, None: ()},
+    "target": {"tgt": (("--decoder-langtok", ""),), None: ()},
 }
 TAGS = {"m2m100": re.compile(r"__(\w+?)__"), "nllb": re.compile(r"([a-z]{3}_[A-Z][a-z]{3})")}
 
@@ -61,7 +62,7 @@ def read(folder: Path, family: str) -> Original:
     return Original(folder, sizes, symbols, tags, parameters, segmentation, (), flags)
 
 
-def _sizes(folder: Path) -> tuple[Sizes, int, dict[str, str] | None]:
+def _sizes(folder: Path) -> tuple[Sizes, int, TagFlags | None]:
     """The architecture, the number of rows of the embeddings, and the flags of an export's tags."""
     from transformers import AutoConfig
 
@@ -92,12 +93,12 @@ def _sizes(folder: Path) -> tuple[Sizes, int, dict[str, str] | None]:
     return Sizes(*sizes), rows, _tag_flags(folder, getattr(config, EXPORTED, None))
 
 
-def _tag_flags(folder: Path, sides: Any) -> dict[str, str] | None:
+def _tag_flags(folder: Path, sides: Any) -> TagFlags | None:
     """Options of the training of an exported model; None for other folders."""
     if sides is None:
         return None
     try:
-        return {**FLAGS["source"][sides["source"]], **FLAGS["target"][sides["target"]]}
+        return FLAGS["source"][sides["source"]] + FLAGS["target"][sides["target"]]
     except (KeyError, TypeError):
         raise UserError(
             f"{folder}/config.json must have src, tgt or null as source and tgt or null as target "

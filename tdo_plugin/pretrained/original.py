@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from itertools import count, islice
 from pathlib import Path
-from types import MappingProxyType
 
 from torch import Tensor
 
@@ -20,7 +19,7 @@ FILLER = "madeupword{:04d}"  # fairseq's name of padding rows
 SIDES = ("encoder", "decoder")
 PROJECTED = ("q_proj", "k_proj", "v_proj", "out_proj")
 # as in the training of M2M-100 and NLLB: each side begins with its own tag
-TAG_FLAGS = MappingProxyType({"--encoder-langtok": "src", "--decoder-langtok": ""})
+TAG_FLAGS = (("--encoder-langtok", "src"), ("--decoder-langtok", ""))
 
 
 @dataclass(frozen=True)
@@ -81,7 +80,8 @@ class Original:
             (V, D) once, as `embeddings`.
         segmentation: the content of its SentencePiece model file.
         remarks: notes on its rows, for the user.
-        tag_flags: options of its training that say which tags sources and targets begin with.
+        tag_flags: options of its training, with values, that say which tags sources and targets
+            begin with.
     """
 
     path: Path
@@ -91,7 +91,7 @@ class Original:
     parameters: Mapping[str, Tensor]
     segmentation: bytes
     remarks: Sequence[str] = ()
-    tag_flags: Mapping[str, str] = TAG_FLAGS
+    tag_flags: Sequence[tuple[str, str]] = TAG_FLAGS
 
     def __post_init__(self) -> None:
         expected = dict(self.sizes.parameters())
