@@ -42,7 +42,8 @@ def transformers_hypotheses(
     source_tag, target_tag = (
         tokenizer.convert_tokens_to_ids(tag) if tag else None for tag in tags_of(args)
     )
-    settings = {"num_beams": args.beam, "output_scores": True, "return_dict_in_generate": True}
+    kept = "output_scores" if args.beam > 1 else "output_logits"
+    settings = {"num_beams": args.beam, kept: True, "return_dict_in_generate": True}
     if args.beam == 1:
         settings["early_stopping"] = False  # it belongs to beams
     if target_tag is not None:
@@ -61,7 +62,7 @@ def transformers_hypotheses(
             scores = output.sequences_scores.tolist()
         else:
             steps = model.compute_transition_scores(
-                output.sequences, output.scores, normalize_logits=True
+                output.sequences, output.logits, normalize_logits=True
             )
             real = output.sequences[:, 1:] != tokenizer.pad_token_id
             scores = (steps.masked_fill(~real, 0).sum(1) / real.sum(1)).tolist()

@@ -218,6 +218,7 @@ def _run(args: argparse.Namespace) -> int:
         _stacks(args),
         languages,
         args.seed,
+        original.tag_flags,
     )
     converted = convert(original, design)
     try:

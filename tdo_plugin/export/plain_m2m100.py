@@ -14,10 +14,10 @@ from torch import Tensor
 
 from tdo_plugin.export.opened_model import OpenedModel
 from tdo_plugin.modules.spec import ModelSpec
+from tdo_plugin.pretrained.hugging_face import EXPORTED
 from tdo_plugin.pretrained.parameter_origins import Layers, origins
 from tdo_plugin.runtime.files import replaced, write_text
 
-TAGS = "tdo_tags"  # in config.json: whose tags sources and targets begin with, for `tdo convert`
 CONFIG, WEIGHTS = "config.json", "model.safetensors"
 
 
@@ -110,7 +110,7 @@ def configuration(opened: OpenedModel, dtype: torch.dtype) -> dict[str, Any]:
         "decoder_start_token_id": rows["</s>"],
         "use_cache": True,
         "dtype": str(dtype).removeprefix("torch."),
-        TAGS: {"source": opened.source_tag, "target": opened.target_tag},
+        EXPORTED: {"source": opened.source_tag, "target": opened.target_tag},
     }
 
 

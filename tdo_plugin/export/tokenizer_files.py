@@ -1,10 +1,10 @@
 """A tokenizer for transformers with exactly the ids of a model's training text.
 
-transformers' own class for SentencePiece and language tags accepts only the languages of M2M-100 or
-NLLB. So this is a general tokenizer file, which `AutoTokenizer` reads without code of its own in
-transformers 4 and 5. It was built from SentencePiece's rules and differs in one case: a character
-that SentencePiece's normalization replaces, followed by a combining mark that it does not combine
-with, loses the mark (a limit of the library `tokenizers`).
+transformers' own classes for SentencePiece and language tags accept only the languages of M2M-100
+or NLLB. So this is a general tokenizer file, which `AutoTokenizer` reads without code of its own in
+transformers 4 and 5. It follows SentencePiece's rules, and was compared with SentencePiece on every
+code point of Unicode. It differs only in rare sequences of combining marks: U+0344, and a mark
+after a letter that already has one, such as U+00C7 U+0301, which SentencePiece does not compose.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ NORMAL, UNKNOWN, CONTROL = 1, 2, 3  # types of pieces
 SENTENCEPIECE = "sentencepiece.bpe.model"  # the name that M2M-100 and NLLB have for the file
 MARK = "▁"
 # what Python's `\s` matches, except spaces: fairseq separates tokens at these characters
-WHITESPACE = r"[\t-\r\x1c-\x1f\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]+"
+WHITESPACE = "[\t-\r\x1c-\x1f\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]+"
 
 
 def write_tokenizer(opened: OpenedModel, folder: Path) -> None:
@@ -145,9 +145,11 @@ def _normalizer(settings: Any) -> Any:
     from tokenizers import Regex, normalizers
 
     table = settings.precompiled_charsmap
+    # `Precompiled` drops marks after characters that it replaces; composed text has no such marks
+    composed = [normalizers.NFKC()] if "nfkc" in settings.name else []
     return normalizers.Sequence(
         [
-            *([normalizers.Precompiled(table)] if table else []),
+            *([*composed, normalizers.Precompiled(table)] if table else []),
             normalizers.Replace(Regex(r"\A +| +\z"), ""),
             normalizers.Replace(Regex(" {2,}"), " "),
             normalizers.Replace(" ", MARK),

@@ -9,7 +9,7 @@ from typing import Any
 
 from tdo_plugin.errors import UserError
 from tdo_plugin.names import check_languages
-from tdo_plugin.pretrained.original import Sizes
+from tdo_plugin.pretrained.original import TAG_FLAGS, Sizes
 from tdo_plugin.pretrained.parameter_origins import MOST_LAYERS, Layers
 
 ENCODER_DECODER, TWO_STAGE = "tdo_encoder_decoder", "tdo_transformer"
@@ -31,6 +31,7 @@ class Design:
             decoder-only model, `encoder_layers` and `decoder_layers`.
         languages: of the original, to be used by the checkpoint's task; at least two.
         seed: of the new parameters' initialisation.
+        tag_flags: those of the original, for an encoder-decoder.
     """
 
     arch: str
@@ -40,6 +41,7 @@ class Design:
     stacks: Mapping[str, Layers]
     languages: Sequence[str]
     seed: int
+    tag_flags: Sequence[tuple[str, str]] = TAG_FLAGS
 
     def __post_init__(self) -> None:
         if self.half is not None and self.half > MOST_LAYERS:
@@ -132,9 +134,7 @@ class Design:
                 "--tdo-decoder-layers": numbers["decoder_layers"],
                 "--tdo-stage1-ffn-dim": inner["encoder_layers"],
                 "--tdo-ffn-dim": inner["decoder_layers"],
-                # as in its training: each side begins with its own tag
-                "--encoder-langtok": "src",
-                "--decoder-langtok": "",
+                **dict(self.tag_flags),
             }
         flags = {
             "--tdo-layers": numbers["layers"],

@@ -1,4 +1,4 @@
-"""Reads folders in Hugging Face's format: M2M-100, NLLB, and models of the same classes."""
+"""Reads folders in Hugging Face's format: M2M-100, NLLB, `tdo export`'s, and models alike."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from tdo_compat.checkpoint import safe_load
+from tdo_compat.settings import shown
 from tdo_plugin.data.segmentation import load_model
 from tdo_plugin.errors import UserError
 from tdo_plugin.pretrained.original import FILLER, Original, Sizes, fill_up, tag
@@ -31,6 +32,13 @@ NUMBERS = (
 )
 # errors that the library raises for invalid files
 UNREADABLE = (OSError, ValueError, TypeError, KeyError, AttributeError, RuntimeError)
+TagFlags = tuple[tuple[str, str], ...]
+# key of a configuration that `tdo export` wrote: whose tags sources and targets begin with
+EXPORTED = "tdo_tags"
+FLAGS: dict[str, dict[str | None, TagFlags]] = {
+    "source": {**{side: (("--encoder-langtok", side),) for side in ("src", "tgt")}, None: ()},
+    "target": {"tgt": (("--decoder-langtok", ""),), None: ()},
+}
 TAGS = {"m2m100": re.compile(r"__(\w+?)__"), "nllb": re.compile(r"([a-z]{3}_[A-Z][a-z]{3})")}
 
 
@@ -44,15 +52,18 @@ def read(folder: Path, family: str) -> Original:
     Raises:
         UserError: a file is missing, or it is another kind of model.
     """
-    sizes, rows = _sizes(folder)
+    sizes, rows, flags = _sizes(folder)
     segmentation = _segmentation(folder)
     parameters = _parameters(folder)
-    symbols, tags, remarks = _symbols(folder, family, rows)
-    return Original(folder, sizes, symbols, tags, parameters, segmentation, remarks)
+    if flags is None:
+        symbols, tags, remarks = _symbols(folder, family, rows)
+        return Original(folder, sizes, symbols, tags, parameters, segmentation, remarks)
+    symbols, tags = _exported_symbols(folder, family)
+    return Original(folder, sizes, symbols, tags, parameters, segmentation, (), flags)
 
 
-def _sizes(folder: Path) -> tuple[Sizes, int]:
-    """The architecture, and the number of rows of the embeddings."""
+def _sizes(folder: Path) -> tuple[Sizes, int, TagFlags | None]:
+    """The architecture, the number of rows of the embeddings, and the flags of an export's tags."""
     from transformers import AutoConfig
 
     _needs(folder, "config.json", SEGMENTATION)
@@ -79,7 +90,20 @@ def _sizes(folder: Path) -> tuple[Sizes, int]:
                 f"{folder}/config.json must have a whole number above 0 as {key}; it is {value}"
             )
     *sizes, rows = numbers.values()
-    return Sizes(*sizes), rows
+    return Sizes(*sizes), rows, _tag_flags(folder, getattr(config, EXPORTED, None))
+
+
+def _tag_flags(folder: Path, sides: Any) -> TagFlags | None:
+    """Options of the training of an exported model; None for other folders."""
+    if sides is None:
+        return None
+    try:
+        return FLAGS["source"][sides["source"]] + FLAGS["target"][sides["target"]]
+    except (KeyError, TypeError):
+        raise UserError(
+            f"{folder}/config.json must have src, tgt or null as source and tgt or null as target "
+            f"of {EXPORTED}; it is {shown(str(sides))}"
+        ) from None
 
 
 def _segmentation(folder: Path) -> bytes:
@@ -180,6 +204,25 @@ def _symbols(folder: Path, family: str, rows: int) -> tuple[list[str], dict[str,
             f"rows {added[0]} to {added[-1]}, which the tokenizer does not name, are padding"
         )
     return symbols, tags, remarks
+
+
+def _exported_symbols(folder: Path, family: str) -> tuple[list[str], dict[str, int]]:
+    """As :func:`_symbols`, of a folder that `tdo export` wrote, whose names are fairseq's."""
+    from tokenizers import Tokenizer
+
+    _needs(folder, "tokenizer.json")
+    try:
+        rows = Tokenizer.from_file(str(folder / "tokenizer.json")).get_vocab()
+    except Exception as error:  # the library has no class of its own for its errors
+        raise UserError(f"{folder}/tokenizer.json must be readable: {_line(error)}") from None
+    symbols = sorted(rows, key=lambda symbol: rows[symbol])
+    matches = {symbol: TAGS[family].fullmatch(symbol) for symbol in symbols}
+    tags = {match[1]: rows[symbol] for symbol, match in matches.items() if match}
+    if not tags:
+        raise UserError(
+            f"`--from` must be m2m100 for {folder}, a folder of tdo export; it is {family}"
+        )
+    return symbols, tags
 
 
 def _states_rows(folder: Path) -> bool:

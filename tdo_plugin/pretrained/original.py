@@ -18,6 +18,8 @@ SPECIALS = ("<s>", "<pad>", "</s>", "<unk>")  # the first entries of every fairs
 FILLER = "madeupword{:04d}"  # fairseq's name of padding rows
 SIDES = ("encoder", "decoder")
 PROJECTED = ("q_proj", "k_proj", "v_proj", "out_proj")
+# as in the training of M2M-100 and NLLB: each side begins with its own tag
+TAG_FLAGS = (("--encoder-langtok", "src"), ("--decoder-langtok", ""))
 
 
 @dataclass(frozen=True)
@@ -78,6 +80,8 @@ class Original:
             (V, D) once, as `embeddings`.
         segmentation: the content of its SentencePiece model file.
         remarks: notes on its rows, for the user.
+        tag_flags: options of its training, with values, that say which tags sources and targets
+            begin with.
     """
 
     path: Path
@@ -87,6 +91,7 @@ class Original:
     parameters: Mapping[str, Tensor]
     segmentation: bytes
     remarks: Sequence[str] = ()
+    tag_flags: Sequence[tuple[str, str]] = TAG_FLAGS
 
     def __post_init__(self) -> None:
         expected = dict(self.sizes.parameters())
