@@ -3,8 +3,9 @@
 transformers' own classes for SentencePiece and language tags accept only the languages of M2M-100
 or NLLB. So this is a general tokenizer file, which `AutoTokenizer` reads without code of its own in
 transformers 4 and 5. It follows SentencePiece's rules, and was compared with SentencePiece on every
-code point of Unicode. It differs only in rare sequences of combining marks: U+0344, and a mark
-after a letter that already has one, such as U+00C7 U+0301, which SentencePiece does not compose.
+code point of Unicode. It differs only in rare sequences of combining marks: U+0344, a mark after a
+letter that already has one (U+00C7 U+0301), which SentencePiece does not compose, and a mark after
+a character that SentencePiece replaces by a space.
 """
 
 from __future__ import annotations
@@ -73,8 +74,10 @@ def build_tokenizer(segmentation: bytes, symbols: Sequence[str]) -> Any:
     }
     _check(proto, scores, symbols)
     rows = 1 + max(row for row, symbol in enumerate(symbols) if symbol in scores)
-    # special symbols, and tags between pieces, need rows in the model, but never match text
-    never = [symbol for symbol in symbols[:rows] if symbol not in scores]
+    # special symbols, and tags between pieces, need rows in the model, but never match text; no
+    # merges of BPE lead to them
+    unigram = proto.trainer_spec.model_type == UNIGRAM
+    never = [symbol for symbol in symbols[:rows] if unigram and symbol not in scores]
     tokenizer = _model(proto, scores, symbols[:rows])
     tokenizer.normalizer = _normalizer(proto.normalizer_spec)
     tokenizer.pre_tokenizer = _pre_tokenizer(never)
@@ -153,6 +156,7 @@ def _normalizer(settings: Any) -> Any:
             normalizers.Replace(Regex(r"\A +| +\z"), ""),
             normalizers.Replace(Regex(" {2,}"), " "),
             normalizers.Replace(" ", MARK),
+            normalizers.Replace(Regex(rf"{MARK}+\z"), ""),
             # the next step adds the mark of the first word unless the text begins with one
             normalizers.Replace(Regex(rf"\A{MARK}"), MARK * 2),
         ]
@@ -168,10 +172,11 @@ def _pre_tokenizer(never: Sequence[str]) -> Any:
     from tokenizers import Regex, pre_tokenizers
 
     cuts = "|".join(f"(?<={re.escape(name[:-1])})(?={re.escape(name[-1])})" for name in never)
+    cut = [pre_tokenizers.Split(Regex(cuts), "isolated")] if cuts else []
     return pre_tokenizers.Sequence(
         [
             pre_tokenizers.Metaspace(replacement=MARK, prepend_scheme="always", split=False),
             pre_tokenizers.Split(Regex(WHITESPACE), "removed"),
-            pre_tokenizers.Split(Regex(cuts), "isolated"),
+            *cut,
         ]
     )

@@ -1,0 +1,266 @@
+"""`tdo export` on small trained models, and what the libraries make of its folders."""
+
+import json
+import re
+import subprocess
+import sys
+
+import pytest
+import torch
+from support.commands import exit_code
+from support.exported import AWKWARD, BOTH_TAGS, PLAIN, export, exported
+from support.prepared import TEST_SENTENCES, prepared, trained
+from support.pretrained import convert, facts, sinusoids
+
+from tdo_compat.checkpoint import safe_load
+from tdo_plugin.evaluation.decoding.decoding_options import DecodingOptions
+from tdo_plugin.evaluation.decoding.loading import task_of
+from tdo_plugin.evaluation.decoding.translator import Translator
+from tdo_plugin.export.opened_model import open_model
+from tdo_plugin.modules.positions import SinusoidalPositions
+
+PAD, EOS = 1, 2
+TAGGED = {"one tag": PLAIN, "tags of both sides": BOTH_TAGS}
+each_tagging = pytest.mark.parametrize("flags", TAGGED.values(), ids=TAGGED)
+# nothing of this package can be imported behind this
+BLOCKED = """
+import sys
+
+
+class Blocker:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in ("fairseq", "fairseq_cli", "tdo_plugin", "tdo_compat"):
+            raise ImportError(f"{name} is blocked")
+
+
+sys.meta_path.insert(0, Blocker())
+"""
+
+
+def model_of(folder):
+    """The folder's model in double precision, with its tokenizer."""
+    from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
+
+    model = AutoModelForSeq2SeqLM.from_pretrained(folder, dtype=torch.float32).double().eval()
+    for side in (model.model.encoder, model.model.decoder):
+        # they are made in single precision, whatever the model's
+        side.embed_positions.weights = sinusoids(*side.embed_positions.weights.shape)
+    return model, AutoTokenizer.from_pretrained(folder)
+
+
+def doubled(core):
+    """The core in double precision, sinusoids too."""
+    core.double()
+    previous = torch.get_default_dtype()
+    torch.set_default_dtype(torch.float64)
+    try:
+        core.source_positions = SinusoidalPositions(core.spec.model_dim, PAD)
+        if core.target_positions is not None:
+            core.target_positions = SinusoidalPositions(core.spec.model_dim, PAD)
+    finally:
+        torch.set_default_dtype(previous)
+    return core
+
+
+def padded(lists, left):
+    width = max(map(len, lists))
+    rows = [
+        [PAD] * (width - len(row)) + row if left else row + [PAD] * (width - len(row))
+        for row in lists
+    ]
+    return torch.tensor(rows)
+
+
+def drawn(rows, entries, seed):
+    """Random sentences of different lengths."""
+    source = torch.Generator().manual_seed(seed)
+    return [
+        [*torch.randint(3, entries, (1 + number % 7,), generator=source).tolist(), EOS]
+        for number in range(rows)
+    ]
+
+
+@pytest.mark.long
+@each_tagging
+def test_every_logit_is_the_models(flags):
+    opened = open_model(trained(*flags))
+    core = doubled(opened.core)
+    model, _ = model_of(exported("hf", flags))
+    entries = len(opened.symbols)
+    assert model.config.vocab_size == entries
+    sources = drawn(11, entries, 1)
+    target = padded([[EOS, *row[:-1]] for row in drawn(11, entries, 2)], left=False)
+    for left in (True, False):
+        ids = padded(sources, left)
+        with torch.no_grad():
+            expected = core.logits(core.decode(target, core.encode(ids)))
+            logits = model(
+                input_ids=ids, attention_mask=ids.ne(PAD).long(), decoder_input_ids=target
+            ).logits
+        real = target.ne(PAD)
+        torch.testing.assert_close(logits[real], expected[real], rtol=0, atol=1e-10)
+
+
+def test_ids_are_those_of_the_translator():
+    _, tokenizer = model_of(exported("hf", PLAIN))
+    translator = Translator(DecodingOptions((trained(*PLAIN),)), prepared(), torch.device("cpu"))
+    task = task_of(translator._task, "de-fr")
+    lines = [*AWKWARD, *prepared().reference("de", "fr", "de").read_text().splitlines()]
+    encoded = translator._encode(task, "de-fr", lines, prepared=False)
+    assert tokenizer(lines)["input_ids"] == [line.tolist() for line in encoded]
+    dataset = task.build_dataset_for_inference(encoded, [len(line) for line in encoded])
+    tag = tokenizer.convert_tokens_to_ids("__fr__")
+    for number, line in enumerate(encoded):
+        assert dataset[number]["source"].tolist() == [tag, *line.tolist()]
+
+
+def translated(flags, direction):
+    """Pieces of each test sentence of a direction, by `tdo translate`."""
+    options = DecodingOptions((trained(*flags),), free_tag=flags is BOTH_TAGS)
+    translator = Translator(options, prepared(), torch.device("cpu"))
+    found = translator.translate_test(direction, lambda _: None)
+    assert len(found) == TEST_SENTENCES
+    return [hypothesis.pieces.split() for hypothesis in found]
+
+
+def sources_of(direction):
+    source, target = direction.split("-")
+    text = prepared().reference(source, target, source).read_text(encoding="utf-8")
+    return source, target, text.splitlines()
+
+
+@each_tagging
+def test_beams_are_those_of_tdo_translate(flags):
+    model, tokenizer = model_of(exported("hf", flags))
+    model = model.float()
+    tag = tokenizer.convert_tokens_to_ids
+    for direction in ("de-en", "de-fr"):
+        source, target, lines = sources_of(direction)
+        first = target if flags is PLAIN else source
+        rows = [[tag(f"__{first}__"), *ids] for ids in tokenizer(lines)["input_ids"]]
+        batch = tokenizer.pad({"input_ids": rows}, return_tensors="pt")
+        forced = {} if flags is PLAIN else {"forced_bos_token_id": tag(f"__{target}__")}
+        found = model.generate(**batch, **forced).tolist()
+        special = {PAD, EOS, *map(tag, tokenizer.all_special_tokens)} - {3}
+        pieces = [
+            tokenizer.convert_ids_to_tokens([row for row in ids if row not in special])
+            for ids in found
+        ]
+        assert pieces == translated(flags, direction)
+
+
+@each_tagging
+def test_ctranslate2_says_the_same(flags):
+    import ctranslate2
+    import sentencepiece
+
+    folder = exported("ctranslate2", flags)
+    model = sentencepiece.SentencePieceProcessor(model_file=str(folder / "sentencepiece.model"))
+    translator = ctranslate2.Translator(str(folder), intra_threads=1)
+    for direction in ("de-en", "de-fr"):
+        source, target, lines = sources_of(direction)
+        first = target if flags is PLAIN else source
+        batch = [[f"__{first}__", *model.encode(line, out_type=str)] for line in lines]
+        prefix = None if flags is PLAIN else [[f"__{target}__"]] * len(batch)
+        results = translator.translate_batch(
+            batch, target_prefix=prefix, beam_size=4, length_penalty=1, max_decoding_length=200
+        )
+        skipped = 0 if flags is PLAIN else 1
+        assert [result.hypotheses[0][skipped:] for result in results] == translated(
+            flags, direction
+        )
+
+
+@each_tagging
+def test_tdo_convert_reads_it_back(flags, tmp_path):
+    convert(exported("hf", flags), tmp_path / "back", to="tdo_encoder_decoder")
+    back = safe_load(str(tmp_path / "back" / "model.pt"), map_location="cpu")
+    original = safe_load(str(trained(*flags)), map_location="cpu")
+    assert back["model"].keys() == original["model"].keys()
+    for name, value in original["model"].items():
+        assert torch.equal(back["model"][name], value), name
+    opened = open_model(trained(*flags))
+    symbols = (tmp_path / "back" / "dict.txt").read_text(encoding="utf-8").splitlines()
+    assert [line.rpartition(" ")[0] for line in symbols] == list(opened.symbols[4:])
+    assert (tmp_path / "back" / "spm.model").read_bytes() == opened.segmentation
+    assert facts(tmp_path / "back")["languages"] == list(opened.languages)
+    ending = ("tgt",) if flags is PLAIN else ("src", "--decoder-langtok")
+    assert tuple(facts(tmp_path / "back")["flags"])[-len(ending) :] == ending
+
+
+@pytest.mark.long
+def test_the_cards_program_needs_nothing_of_this_package(tmp_path):
+    """It runs as it stands, where fairseq and this package cannot be imported."""
+    for to in ("hf", "ctranslate2"):
+        folder = exported(to, BOTH_TAGS)
+        card = (folder / "README.md").read_text(encoding="utf-8")
+        program = re.search(r"```python\n(.*?)```", card, re.DOTALL)[1]
+        done = subprocess.run(
+            [sys.executable, "-c", BLOCKED + program], cwd=folder, capture_output=True, text=True
+        )
+        assert done.returncode == 0, done.stderr
+        assert re.search(r"^\['.*'\]$", done.stdout.strip())
+
+
+def test_the_card_says_what_is_known():
+    card = (exported("hf", PLAIN) / "README.md").read_text(encoding="utf-8")
+    _, front, text = card.split("---\n", 2)
+    assert '- "de"' in front and "pipeline_tag: translation" in front and "license" not in front
+    for said in (
+        "2 encoder and 1 decoder layers",
+        "model width 32",
+        "Tag before the source: the target language.",
+        "Plain text, cased",
+        "Directions: en-de, de-en, en-fr, fr-en.",
+        "en-de 60, en-fr 60",
+        "Updates: 150 (one checkpoint).",
+        "- Command:",
+        "None were given",
+        "2 zero-shot directions: de-fr, fr-de",
+    ):
+        assert said in text, said
+
+
+def test_weights_in_half_precision(tmp_path):
+    from safetensors.torch import load_file
+
+    out = tmp_path / "half"
+    export(trained(*PLAIN), out, "--dtype", "bfloat16")
+    assert {tensor.dtype for tensor in load_file(out / "model.safetensors").values()} == {
+        torch.bfloat16
+    }
+    assert json.loads((out / "config.json").read_text())["dtype"] == "bfloat16"
+
+
+@pytest.fixture
+def refused(capsys):
+    """The one line of an export that is refused; nothing is written."""
+
+    def run(checkpoint, out, *words, to="hf") -> str:
+        before = sorted(out.parent.iterdir())
+        assert exit_code("export", checkpoint, out, "--to", to, *words) == 2
+        assert sorted(out.parent.iterdir()) == before
+        message = capsys.readouterr().err
+        assert len(message.splitlines()) == 1, message
+        return message
+
+    return run
+
+
+def test_refusals(refused, tmp_path):
+    out = tmp_path / "out"
+    assert "layer by layer" in refused(trained(), out, to="ctranslate2")
+    assert "`--dtype`" in refused(trained(*PLAIN), out, "--dtype", "float16", to="ctranslate2")
+    assert "`--quantization`" in refused(trained(*PLAIN), out, "--quantization", "int8")
+    assert "`--average`" in refused(trained(*PLAIN).parent, out, "--average", "most")
+    out.mkdir()
+    (out / "notes").write_text("mine")
+    assert "`DIR` must be new" in refused(trained(*PLAIN), out)
+
+
+def test_a_missing_library_is_named_with_its_installation(refused, tmp_path, monkeypatch):
+    for to, module in (("hf", "tokenizers"), ("ctranslate2", "ctranslate2.converters")):
+        monkeypatch.setitem(sys.modules, module, None)
+        message = refused(trained(*PLAIN), tmp_path / "out", to=to)
+        assert "pip install 'tdo_plugin[export]'" in message
+        monkeypatch.undo()

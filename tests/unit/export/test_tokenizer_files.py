@@ -1,0 +1,92 @@
+"""The tokenizer of an export has the ids of the training text."""
+
+import io
+import random
+import re
+import unicodedata
+
+import pytest
+import sentencepiece
+from support.exported import AWKWARD
+
+from tdo_plugin.errors import UserError
+from tdo_plugin.export.tokenizer_files import build_tokenizer
+
+SPECIALS = ("<s>", "<pad>", "</s>", "<unk>")
+TAGS = ("__en__", "__de__", "madeupword0000")
+TEXT = (
+    "a man in a naïve café reads an été </ text < unk",
+    "ein Mann liest 1,000.5 % __ de en __ s> pad> </s",
+    "un homme lit des Ångström fine ½ TM",
+    "привет мир 日本語のテキスト 한국어 emoji 🎉",
+) * 3
+
+
+def segmentation(**settings):
+    """A SentencePiece model of the text, which is too small for its size."""
+    trained = io.BytesIO()
+    sentencepiece.SentencePieceTrainer.train(
+        sentence_iterator=iter(TEXT),
+        model_writer=trained,
+        hard_vocab_limit=False,
+        minloglevel=2,
+        **{"vocab_size": 160, "character_coverage": 0.98, **settings},
+    )
+    return trained.getvalue()
+
+
+def in_training(model, rows, line):
+    """The ids of a line as in training: SentencePiece, then fairseq's dictionary."""
+    pieces = re.sub(r"\s+", " ", " ".join(model.encode(line, out_type=str))).strip().split(" ")
+    return [rows.get(piece, rows["<unk>"]) for piece in pieces if piece]
+
+
+def lines():
+    """The awkward text, the training text, and random mixtures."""
+    drawn = random.Random(1)
+    characters = [each for each in "".join((*AWKWARD, *TEXT)) if not unicodedata.combining(each)]
+    alphabet = [*characters, *TAGS, *SPECIALS]
+    mixed = ["".join(drawn.choices(alphabet, k=drawn.randint(1, 25))) for _ in range(2000)]
+    return [*AWKWARD, *TEXT, *mixed]
+
+
+@pytest.mark.parametrize("normalization", ["nmt_nfkc", "nfkc", "identity"])
+@pytest.mark.parametrize("kind", ["unigram", "bpe"])
+def test_ids_are_those_of_the_training_text(kind, normalization):
+    content = segmentation(model_type=kind, normalization_rule_name=normalization)
+    model = sentencepiece.SentencePieceProcessor(model_proto=content)
+    pieces = [model.id_to_piece(number) for number in range(3, model.get_piece_size())]
+    # as in training, and with tags between pieces, as after `tdo convert --extend-vocabulary`
+    for symbols in ((*SPECIALS, *pieces, *TAGS), (*SPECIALS, *pieces[:90], *TAGS, *pieces[90:])):
+        tokenizer = build_tokenizer(content, symbols)
+        assert tokenizer.get_vocab() == {symbol: row for row, symbol in enumerate(symbols)}
+        rows = {symbol: row for row, symbol in enumerate(symbols)}
+        for line in lines():
+            ids = tokenizer.encode(line).ids
+            assert ids == [*in_training(model, rows, line), rows["</s>"]], ascii(line)
+
+
+def test_text_comes_back():
+    content = segmentation()
+    model = sentencepiece.SentencePieceProcessor(model_proto=content)
+    pieces = [model.id_to_piece(number) for number in range(3, model.get_piece_size())]
+    tokenizer = build_tokenizer(content, (*SPECIALS, *pieces, *TAGS))
+    ids = [len(SPECIALS) + len(pieces), *tokenizer.encode(" a  man reads ").ids]
+    assert tokenizer.decode(ids, skip_special_tokens=True) == "a man reads"
+
+
+@pytest.mark.parametrize(
+    ("settings", "dropped", "message"),
+    [
+        ({"remove_extra_whitespaces": False}, 0, "usual rules for spaces"),
+        ({"user_defined_symbols": ["<x>"]}, 0, "pieces that are plain text"),
+        ({"model_type": "char"}, 0, "a unigram or BPE model"),
+        ({}, 1, "only pieces of the dictionary"),
+    ],
+)
+def test_other_rules_are_refused(settings, dropped, message):
+    content = segmentation(**settings)
+    model = sentencepiece.SentencePieceProcessor(model_proto=content)
+    pieces = [model.id_to_piece(number) for number in range(3, model.get_piece_size())]
+    with pytest.raises(UserError, match=message):
+        build_tokenizer(content, (*SPECIALS, *pieces[dropped:], *TAGS))
