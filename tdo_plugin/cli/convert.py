@@ -26,6 +26,11 @@ EXAMPLE = (
 
 EXPORTED = "tdo"  # a folder that `tdo export` wrote with code of its own
 FAMILIES = ("m2m100", "nllb", EXPORTED)
+# options that change a model
+CHANGES = (
+    *("to", "layers", "target_layer", "adaptation_dim", "stack", "encoder", "decoder"),
+    *("languages", "dict", "spm", "new_languages", "like", "extend_vocabulary", "new_pieces"),
+)
 ARCHES = (
     "tdo_transformer",
     "tdo_prefix_decoder_only",
@@ -167,11 +172,7 @@ def check(args: argparse.Namespace) -> None:
     from tdo_plugin.pretrained.original import Sizes
     from tdo_plugin.pretrained.parameter_origins import MOST_LAYERS
 
-    if args.family == EXPORTED:
-        _check_exported(args)
-        return
-    if args.to is None:
-        raise UserError(f"`--to` must be given with `--from {args.family}`; it is missing")
+    _check_family(args)
     stacks = _stacks(args)
     if stacks and args.layers:
         languages = list(args.languages or ("en", "de"))
@@ -179,11 +180,13 @@ def check(args: argparse.Namespace) -> None:
         Design(*shape, languages, args.seed).layers(Sizes(MOST_LAYERS, MOST_LAYERS, *[1] * 5))
 
 
-def _check_exported(args: argparse.Namespace) -> None:
-    """Raise UserError for options that would change the model."""
-    for option in (*("to", "layers", "target_layer", "adaptation_dim", "stack", "encoder"),
-                   *("decoder", "languages", "dict", "spm", "new_languages", "like"),
-                   *("extend_vocabulary", "new_pieces")):  # fmt: skip
+def _check_family(args: argparse.Namespace) -> None:
+    """Raise UserError for a missing `--to`, and for options that would change an exported model."""
+    if args.family != EXPORTED:
+        if args.to is None:
+            raise UserError(f"`--to` must be given with `--from {args.family}`; it is missing")
+        return
+    for option in CHANGES:
         if getattr(args, option) not in (None, ()):
             raise UserError(
                 f"`--{option.replace('_', '-')}` must be left out with `--from {EXPORTED}`, which "
@@ -201,6 +204,7 @@ def _run(args: argparse.Namespace) -> int:
     from tdo_plugin.pretrained.conversion import convert, write
     from tdo_plugin.pretrained.design import Design
 
+    _check_family(args)
     out = args.out.resolve()
     _check_out(out, args.force)
     if args.family == EXPORTED:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from argparse import Namespace
 from collections.abc import Mapping
@@ -15,8 +16,9 @@ from tdo_plugin import text_settings
 from tdo_plugin.data.segmentation import load_model
 from tdo_plugin.errors import UserError
 from tdo_plugin.names import check_languages
-from tdo_plugin.pretrained.conversion import write_checkpoint
-from tdo_plugin.pretrained.hugging_face import SEGMENTATION, UNREADABLE, tensors_of, weights
+from tdo_plugin.pretrained.conversion import RECORD, write_checkpoint
+from tdo_plugin.pretrained.hugging_face import SEGMENTATION, symbols_of, tensors_of, weights
+from tdo_plugin.runtime.files import write_text
 from tdo_plugin.typed import parse_json, typed
 
 if TYPE_CHECKING:
@@ -54,6 +56,7 @@ class Restored:
     """A model as it was before it was exported.
 
     Attributes:
+        path: of the exported folder.
         model: in evaluation mode.
         arguments: options of the model and its task.
         symbols: names of the rows of the embeddings.
@@ -61,6 +64,7 @@ class Restored:
         task_state: what the task remembers in checkpoints.
     """
 
+    path: Path
     model: TdoTransformer
     arguments: Namespace
     symbols: list[str]
@@ -68,10 +72,16 @@ class Restored:
     task_state: dict[str, Any]
 
     def write(self, folder: Path) -> None:
-        """Write checkpoint, dictionary and segmentation to an existing folder."""
+        """Write checkpoint, dictionary, segmentation and record to an existing folder."""
         write_checkpoint(
             folder, self.symbols, self.segmentation, self.model, self.arguments, self.task_state
         )
+        facts = {
+            "original": {"path": str(self.path), "entries": len(self.symbols)},
+            "languages": list(self.arguments.langs),
+            "parameters": sum(parameter.numel() for parameter in self.model.parameters()),
+        }
+        write_text(folder / RECORD, [json.dumps(facts, indent=1)])
 
 
 def read(folder: Path) -> Restored:
@@ -95,7 +105,7 @@ def read(folder: Path) -> Restored:
     except ValueError as error:
         raise UserError(f"{folder / CONFIG} must be as `tdo export` wrote it; {error}") from None
     check_languages(known.languages, f"{folder / CONFIG}")
-    symbols = _symbols(folder)
+    symbols = symbols_of(folder)
     arguments = _arguments(config, known)
     dictionary = Dictionary()
     for symbol in symbols[dictionary.nspecial :]:
@@ -116,7 +126,7 @@ def read(folder: Path) -> Restored:
     form = {"text_form": known.text_form} if known.text_form else {}
     load_model(folder / SEGMENTATION)  # raises if it is damaged
     segmentation = (folder / SEGMENTATION).read_bytes()
-    return Restored(model, arguments, symbols, segmentation, {**task.state_dict(), **form})
+    return Restored(folder, model, arguments, symbols, segmentation, {**task.state_dict(), **form})
 
 
 def _arguments(config: Mapping[str, Any], known: Languages) -> Namespace:
@@ -143,26 +153,6 @@ def _arguments(config: Mapping[str, Any], known: Languages) -> Namespace:
     args.lang_pairs = list(known.pairs or known.directions)
     text_settings.apply(text_settings.settings_of(Namespace(**known.text_settings)), args)
     return args
-
-
-def _symbols(folder: Path) -> list[str]:
-    """The names of all rows."""
-    tokenizer = _json(folder / TOKENIZER)
-    try:
-        vocabulary = tokenizer["model"]["vocab"]
-        entries = [name for name, _ in vocabulary] if isinstance(vocabulary, list) else vocabulary
-        rows = {
-            **(entries if isinstance(entries, dict) else {n: r for r, n in enumerate(entries)}),
-            **{entry["content"]: entry["id"] for entry in tokenizer["added_tokens"]},
-        }
-        symbols = sorted(rows, key=rows.__getitem__)
-        if [rows[symbol] for symbol in symbols] != list(range(len(symbols))):
-            raise ValueError("its rows have gaps")
-    except UNREADABLE as error:
-        raise UserError(
-            f"{folder / TOKENIZER} must be as `tdo export` wrote it: {type(error).__name__}"
-        ) from None
-    return symbols
 
 
 def _weights(folder: Path) -> dict[str, Tensor]:

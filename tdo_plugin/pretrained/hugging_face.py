@@ -206,8 +206,12 @@ def _symbols(folder: Path, family: str, rows: int) -> tuple[list[str], dict[str,
     return symbols, tags, remarks
 
 
-def _exported_symbols(folder: Path, family: str) -> tuple[list[str], dict[str, int]]:
-    """As :func:`_symbols`, of a folder that `tdo export` wrote, whose names are fairseq's."""
+def symbols_of(folder: Path) -> list[str]:
+    """The names of all rows in a folder that `tdo export` wrote.
+
+    Raises:
+        UserError: `tokenizer.json` is missing or damaged.
+    """
     from tokenizers import Tokenizer
 
     _needs(folder, "tokenizer.json")
@@ -215,9 +219,14 @@ def _exported_symbols(folder: Path, family: str) -> tuple[list[str], dict[str, i
         rows = Tokenizer.from_file(str(folder / "tokenizer.json")).get_vocab()
     except Exception as error:  # the library has no class of its own for its errors
         raise UserError(f"{folder}/tokenizer.json must be readable: {_line(error)}") from None
-    symbols = sorted(rows, key=lambda symbol: rows[symbol])
-    matches = {symbol: TAGS[family].fullmatch(symbol) for symbol in symbols}
-    tags = {match[1]: rows[symbol] for symbol, match in matches.items() if match}
+    return sorted(rows, key=lambda symbol: rows[symbol])
+
+
+def _exported_symbols(folder: Path, family: str) -> tuple[list[str], dict[str, int]]:
+    """As :func:`_symbols`, of a folder that `tdo export` wrote, whose names are fairseq's."""
+    symbols = symbols_of(folder)
+    matches = ((row, TAGS[family].fullmatch(symbol)) for row, symbol in enumerate(symbols))
+    tags = {match[1]: row for row, match in matches if match}
     if not tags:
         raise UserError(
             f"`--from` must be m2m100 for {folder}, a folder of tdo export; it is {family}"

@@ -131,6 +131,7 @@ def translated(job):
         "texts": tokenizer.batch_decode(output, skip_special_tokens=True),
         "first": tokenizer_again.decode(first[0], skip_special_tokens=True),
         "ids": batch["input_ids"].tolist(),
+        "awkward": tokenizer("one </s> <pad> __de__", add_special_tokens=False)["input_ids"],
         "labels": both["labels"],
         "dtype": str(half.dtype),
         "half": tokenizer.batch_decode(half.generate(**batch), skip_special_tokens=True),

@@ -96,7 +96,7 @@ class TdoCache:
             self.tokens = self.tokens.index_select(0, beam_idx)
 
 
-class FirstTag(LogitsProcessor):  # type: ignore[misc]
+class FirstTag(LogitsProcessor):
     """Forces the language tag that begins each target; its log-probability counts.
 
     Args:
@@ -138,7 +138,8 @@ class TdoEncoder(nn.Module):
         """Encode sources (B, S); see :meth:`TdoForConditionalGeneration.forward`."""
         if output_attentions:
             raise ValueError("`output_attentions` must be off: attention weights are not kept")
-        (core,), spec = self._core, self.config.spec
+        (core,) = self._core
+        spec = core.spec
         tokens = masked(input_ids, attention_mask, self.config.pad_token_id)
         last = spec.read_layers or spec.source_layers
         layers = range(1, spec.source_layers + 1) if output_hidden_states else [last]
@@ -160,7 +161,7 @@ class TdoEncoder(nn.Module):
         return core.language_context(sources, languages(self.config, "tgt", tgt, tokens))
 
 
-class TdoForConditionalGeneration(PreTrainedModel, GenerationMixin):  # type: ignore[misc]
+class TdoForConditionalGeneration(PreTrainedModel, GenerationMixin):
     """A translation model of tdo_plugin: decoder-only, two-stage (TDO) or encoder-decoder."""
 
     config_class = TdoConfig
@@ -253,7 +254,7 @@ class TdoForConditionalGeneration(PreTrainedModel, GenerationMixin):  # type: ig
         """Labels (R, T) shifted to the right, after the end symbol that begins every target."""
         start = labels.new_full((len(labels), 1), self.config.decoder_start_token_id)
         shifted = torch.cat([start, labels[:, :-1]], 1)
-        return shifted.masked_fill(shifted == IGNORED, self.config.pad_token_id)
+        return shifted.masked_fill(shifted.eq(IGNORED), self.config.pad_token_id)
 
     def generate(
         self,
@@ -344,7 +345,7 @@ class TdoForConditionalGeneration(PreTrainedModel, GenerationMixin):  # type: ig
 
     def _loss(self, logits: Tensor, labels: Tensor) -> Tensor:
         """Mean cross-entropy, in at least single precision."""
-        targets = labels.masked_fill(labels == self.config.pad_token_id, IGNORED).flatten()
+        targets = labels.masked_fill(labels.eq(self.config.pad_token_id), IGNORED).flatten()
         wide = torch.promote_types(logits.dtype, torch.float32)
         return F.cross_entropy(logits.flatten(0, 1).to(wide), targets, ignore_index=IGNORED)
 
@@ -384,7 +385,7 @@ def masked(tokens: Tensor, attention_mask: Tensor | None, padding_idx: int) -> T
     """Token ids with padding wherever the attention mask of the same shape is 0."""
     if attention_mask is None:
         return tokens
-    return tokens.masked_fill(attention_mask == 0, padding_idx)
+    return tokens.masked_fill(attention_mask.eq(0), padding_idx)
 
 
 def languages(config: TdoConfig, side: str, given: Tensor | None, tokens: Tensor | None) -> Tensor:

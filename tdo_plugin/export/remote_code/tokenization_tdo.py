@@ -12,7 +12,7 @@ Codes = str | Sequence[str] | None
 SIDES = ("src", "tgt")
 
 
-class TdoTokenizer(PreTrainedTokenizerFast):  # type: ignore[misc]
+class TdoTokenizer(PreTrainedTokenizerFast):
     """Text to token ids, each sentence with its own languages.
 
     In text, nothing stands for a special symbol or a tag. Settings are entries of

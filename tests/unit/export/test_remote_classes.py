@@ -1,0 +1,219 @@
+"""The classes of an exported folder, as this package's own modules."""
+
+import pytest
+import torch
+from support.parity_cases import PAD, TWO_STAGE
+from support.remote_code import EOS, LANGUAGES, SYMBOLS, batch, core_of, opened
+from transformers import DataCollatorForSeq2Seq
+
+from tdo_plugin.export.remote_code.configuration_tdo import TdoConfig
+from tdo_plugin.export.remote_code.folder import configuration, parameters
+from tdo_plugin.export.remote_code.modeling_tdo import (
+    FirstTag,
+    TdoCache,
+    TdoForConditionalGeneration,
+    languages,
+)
+from tdo_plugin.export.remote_code.tokenization_tdo import TdoTokenizer
+from tdo_plugin.export.tokenizer_files import build_tokenizer
+
+AWARE = {**TWO_STAGE, "laln": "both", "num_languages": 3}
+TAG = {code: SYMBOLS.index(f"__{code}__") for code in LANGUAGES}
+
+
+def model_of(source_tag="tgt", target_tag=None, **case):
+    model = opened(core_of(**case), source_tag, target_tag)
+    settings = configuration(model, torch.float64)
+    made = TdoForConditionalGeneration(TdoConfig(**settings)).double().eval()
+    made.load_state_dict(parameters(model, torch.float64))
+    made.restore_tables()
+    return made
+
+
+def tokenizer(source_tag="tgt", target_tag=None):
+    model = opened(core_of(**TWO_STAGE), source_tag, target_tag)
+    return TdoTokenizer(
+        tokenizer_object=build_tokenizer(model.segmentation, model.symbols),
+        **{"bos_token": "<s>", "pad_token": "<pad>", "eos_token": "</s>", "unk_token": "<unk>"},
+        languages=list(LANGUAGES),
+        language_tags=[model.tags[code] for code in LANGUAGES],
+        source_tag=source_tag,
+        target_tag=target_tag,
+        split_special_tokens=True,
+    )
+
+
+def test_a_configuration_without_arguments_is_possible():
+    """transformers compares with it when it saves one."""
+    assert TdoConfig().to_diff_dict()["model_type"] == "tdo"
+    config = TdoConfig(**configuration(opened(core_of(**AWARE)), torch.float64))
+    assert config.spec == core_of(**AWARE).spec
+    assert config.hidden_size == config.model_dim == 8
+    assert TdoConfig.from_dict(config.to_dict()).spec == config.spec
+
+
+def test_languages_are_read_from_tags_or_must_be_given():
+    model, given = model_of(**AWARE), batch()
+    ids = {name: given[name] for name in ("src_lang_id", "tgt_lang_id")}
+    told = model(given["source"], decoder_input_ids=given["target"], **ids).logits
+    read = model(given["source"], decoder_input_ids=given["target"]).logits
+    torch.testing.assert_close(read, told, rtol=0, atol=0)
+    other = model_of(source_tag="src", **AWARE)
+    with pytest.raises(ValueError, match="`tgt_lang_id` must be the index of each sentence's"):
+        other(given["source"], decoder_input_ids=given["target"])
+    untagged = given["source"][:, 1:]
+    with pytest.raises(ValueError, match="`tgt_lang_id` must be"):
+        languages(model.config, "tgt", None, untagged)
+    assert languages(model.config, "tgt", torch.tensor([[1], [2]]), None).tolist() == [1, 2]
+
+
+def test_an_adapter_for_each_pair_or_an_error():
+    model, given = model_of(**TWO_STAGE, adapter_dim=4), batch()
+    ids = {name: given[name] for name in ("src_lang_id", "tgt_lang_id")}
+    assert model(given["source"], decoder_input_ids=given["target"], **ids).logits.isfinite().all()
+    swapped = dict(zip(ids, reversed(ids.values()), strict=True))
+    with pytest.raises(LookupError, match="en-de"):
+        model(given["source"], decoder_input_ids=given["target"], **swapped)
+
+
+def test_each_target_begins_with_its_tag():
+    model, given = model_of(source_tag="src", target_tag="tgt", **AWARE), batch()
+    ids = {name: given[name] for name in ("src_lang_id", "tgt_lang_id")}
+    tags = [TAG[LANGUAGES[code]] for code in ids["tgt_lang_id"].tolist()]
+    for settings in (
+        {},
+        {"num_beams": 3},
+        {"do_sample": True, "num_return_sequences": 2},
+        {"num_beams": 2, "num_return_sequences": 2},
+    ):
+        output = model.generate(given["source"], **ids, max_new_tokens=4, **settings)
+        rows = len(output) // len(tags)
+        assert output[:, 0].eq(EOS).all()
+        assert output[:, 1].tolist() == [tag for tag in tags for _ in range(rows)]
+    forced = model.generate(
+        given["source"], **ids, max_new_tokens=4, forced_bos_token_id=TAG["fr"], num_beams=2
+    )
+    assert forced[:, 1].eq(TAG["fr"]).all()
+    with pytest.raises(ValueError, match="`tgt_lang_id` must be"):
+        model.generate(given["source"], max_new_tokens=4)
+    scores = torch.randn(4, 9)
+    first = FirstTag(torch.tensor([5, 7]))(torch.zeros(4, 1), scores)
+    assert first.argmax(1).tolist() == [5, 5, 7, 7]
+    assert first[0, 5] == scores[0, 5]
+    assert FirstTag(torch.tensor([5, 7]))(torch.zeros(4, 2), scores) is scores
+
+
+def test_attention_masks_hide_tokens():
+    model, given = model_of(**TWO_STAGE), batch()
+    source, target = given["source"], given["target"]
+    hidden = torch.where(source.eq(PAD), 9, source)  # a token where padding was
+    expected = model(source, decoder_input_ids=target).logits[target.ne(PAD)]
+    actual = model(
+        hidden,
+        attention_mask=source.ne(PAD).long(),
+        decoder_input_ids=torch.where(target.eq(PAD), 9, target),
+        decoder_attention_mask=target.ne(PAD),
+    ).logits[target.ne(PAD)]
+    torch.testing.assert_close(actual, expected, rtol=0, atol=0)
+
+
+def test_the_cache_has_the_names_of_both_versions():
+    model, given = model_of(**TWO_STAGE), batch()
+    encoded = model.get_encoder()(given["source"])
+    first = model(encoder_outputs=encoded, decoder_input_ids=given["target"][:, :1], use_cache=True)
+    assert isinstance(first.past_key_values, TdoCache) and first.past_key_values is first.cache
+    assert first.cache.get_seq_length() == 1
+    second = model(
+        encoder_outputs=encoded,
+        decoder_input_ids=given["target"][:, 1:2],
+        past_key_values=first.past_key_values,
+    )
+    assert second.cache is first.cache and second.logits.size(1) == 1
+
+
+def test_outputs_of_source_layers():
+    model, given = model_of(**TWO_STAGE), batch()
+    encoded = model.get_encoder()(given["source"], output_hidden_states=True)
+    assert len(encoded.hidden_states) == 3
+    usual = model.get_encoder()(given["source"])
+    assert usual.hidden_states is None
+    torch.testing.assert_close(usual.last_hidden_state, encoded.hidden_states[1])
+
+
+def test_what_is_impossible_is_said():
+    model, given = model_of(**TWO_STAGE), batch()
+    with pytest.raises(ValueError, match="`output_attentions` must be off"):
+        model(given["source"], decoder_input_ids=given["target"], output_attentions=True)
+    with pytest.raises(ValueError, match="`decoder_input_ids` or `labels` must be given"):
+        model(given["source"])
+    with pytest.raises(NotImplementedError, match="the vocabulary is fixed"):
+        model.resize_token_embeddings(50)
+
+
+def test_weights_must_be_complete(tmp_path):
+    model = model_of(**TWO_STAGE)
+    state = model.state_dict()
+    state.pop("core.stack.layers.0.attention.query.bias")
+    model.save_pretrained(tmp_path, state_dict=state)
+    with pytest.raises(ValueError, match="the weights must be complete; core"):
+        TdoForConditionalGeneration.from_pretrained(tmp_path)
+
+
+def test_each_sentence_has_its_tag():
+    made = tokenizer(target_tag="tgt")
+    texts = ["one two three", "vier"]
+    rows = made(texts, src_lang="en", tgt_lang=["de", "fr"], text_target=texts, padding=True)
+    plain = made(texts, add_special_tokens=False, src_lang="en", tgt_lang="de")["input_ids"]
+    assert [row[0] for row in rows["input_ids"]] == [TAG["de"], TAG["fr"]]
+    assert rows["input_ids"][0] == [TAG["de"], *plain[0], EOS] == rows["labels"][0]
+    assert [token for token in rows["input_ids"][1] if token != PAD] == [TAG["fr"], *plain[1], EOS]
+    assert rows["src_lang_id"] == [0, 0] and rows["tgt_lang_id"] == [1, 2]
+    alone = made("one two three", src_lang="en", tgt_lang="de")
+    assert alone["input_ids"] == rows["input_ids"][0] and alone["tgt_lang_id"] == 1
+    tensors = made("one two three", src_lang="en", tgt_lang="de", return_tensors="pt")
+    assert tensors["input_ids"].shape == (1, len(alone["input_ids"]))
+    assert tensors["tgt_lang_id"].tolist() == [1]
+    short = made(texts, src_lang="en", tgt_lang="de", truncation=True, max_length=4)["input_ids"]
+    assert max(map(len, short)) == 4 and short[0] == [TAG["de"], *plain[0][:2], EOS]
+    target = made(text_target=texts, tgt_lang="fr")["input_ids"]
+    assert [row[0] for row in target] == [TAG["fr"]] * 2
+    assert made.decode(rows["input_ids"][0], skip_special_tokens=True) == "one two three"
+
+
+def test_languages_can_be_set_once():
+    made = tokenizer(source_tag="src")
+    with pytest.raises(ValueError, match="`src_lang` and `tgt_lang` must be among the model's"):
+        made("one")
+    made.src_lang, made.tgt_lang = "en", "fr"
+    assert made("one")["input_ids"][0] == TAG["en"]
+    for wrong in ({"src_lang": "xx"}, {"src_lang": ["en"], "text": ["one", "two"]}):
+        with pytest.raises(ValueError, match="`src_lang`"):
+            made(**{"text": "one", **wrong})
+    with pytest.raises(ValueError, match="`text_target` must have 1 sentences; it has 2"):
+        made("one", text_target=["one", "two"])
+    with pytest.raises(ValueError, match="`text` or `text_target` must be given"):
+        made()
+
+
+def test_text_is_never_a_tag():
+    made = tokenizer()
+    text = "one </s> __de__ <pad>"
+    (row,) = made([text], src_lang="en", tgt_lang="de")["input_ids"]
+    assert row[0] == TAG["de"] and row[-1] == EOS
+    assert not {*row[1:-1]} & {0, PAD, EOS, *TAG.values()}
+
+
+def test_fine_tuning_batches_of_transformers():
+    model, made = model_of(source_tag="src", target_tag="tgt", **AWARE), tokenizer("src", "tgt")
+    sentences = [("one", "eins zwei", "en", "de"), ("one two", "un", "en", "fr")]
+    rows = [
+        dict(made(text, text_target=target, src_lang=source, tgt_lang=code))
+        for text, target, source, code in sentences
+    ]
+    collated = DataCollatorForSeq2Seq(made, model)(rows)
+    assert collated["decoder_input_ids"][:, 0].eq(EOS).all()
+    loss = model(**collated).loss
+    parts = [model(**DataCollatorForSeq2Seq(made, model)([row])) for row in rows]
+    tokens = [len(row["labels"]) for row in rows]
+    expected = sum(part.loss * n for part, n in zip(parts, tokens, strict=True)) / sum(tokens)
+    torch.testing.assert_close(loss, expected)
