@@ -42,9 +42,14 @@ def translated(checkpoint, out):
     return rows
 
 
+@pytest.fixture(scope="module")
+def rows(checkpoint, tmp_path_factory):
+    """What `tdo translate` makes of the checkpoint."""
+    return translated(checkpoint, tmp_path_factory.mktemp("translated") / "out")
+
+
 @pytest.mark.long
-def test_a_batch_of_all_directions_is_translated_alike(checkpoint, folder, tmp_path):
-    rows = translated(checkpoint, tmp_path / "out")
+def test_a_batch_of_all_directions_is_translated_alike(checkpoint, folder, rows, tmp_path):
     texts = [[row["source"], *row["pair"].split("-")] for row in rows]
     (result,) = loaded_elsewhere(
         [{"folder": str(folder), "texts": texts}], tmp_path, tmp_path / "cache"
@@ -60,10 +65,10 @@ def test_a_batch_of_all_directions_is_translated_alike(checkpoint, folder, tmp_p
         assert len(tags & {*ids}) == len(tags & {*labels}) == 1
 
 
-def test_convert_restores_the_checkpoint(checkpoint, folder, tmp_path, capsys):
+@pytest.mark.long
+def test_convert_restores_the_checkpoint(checkpoint, folder, rows, tmp_path):
     back = tmp_path / "back"
     assert exit_code("convert", folder, "--from", "tdo", "--out", back) == 0
-    capsys.readouterr()
     before, after = (
         safe_load(str(path), map_location="cpu") for path in (checkpoint, back / "model.pt")
     )
@@ -73,7 +78,7 @@ def test_convert_restores_the_checkpoint(checkpoint, folder, tmp_path, capsys):
         assert value.dtype == after["model"][name].dtype and value.equal(after["model"][name]), name
     restored = open_model(back / "model.pt", prepared().root)
     assert restored.spec == open_model(checkpoint, prepared().root).spec
-    assert translated(back / "model.pt", tmp_path / "a") == translated(checkpoint, tmp_path / "b")
+    assert translated(back / "model.pt", tmp_path / "out") == rows
 
 
 def test_convert_refuses_what_is_no_such_folder(folder, tmp_path, capsys):
