@@ -35,10 +35,10 @@ def transformers_hypotheses(
     import torch
     from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
 
-    tokenizer = AutoTokenizer.from_pretrained(args.folder)
-    model = AutoModelForSeq2SeqLM.from_pretrained(
-        args.folder, dtype=torch.float32, trust_remote_code=args.trust_remote_code
-    ).eval()
+    trusted = {"trust_remote_code": args.trust_remote_code}
+    tokenizer = AutoTokenizer.from_pretrained(args.folder, **trusted)
+    model = AutoModelForSeq2SeqLM.from_pretrained(args.folder, dtype=torch.float32, **trusted)
+    model.eval()
     source_tag, target_tag = (
         tokenizer.convert_tokens_to_ids(tag) if tag else None for tag in tags_of(args)
     )
@@ -46,16 +46,21 @@ def transformers_hypotheses(
     settings = {"num_beams": args.beam, kept: True, "return_dict_in_generate": True}
     if args.beam == 1:
         settings["early_stopping"] = False  # it belongs to beams
-    if target_tag is not None:
+    if target_tag is not None and not args.trust_remote_code:
         settings["forced_bos_token_id"] = target_tag
     settings |= {name: json.loads(value) for name, value in map(split, args.generate)}
     special = {*tokenizer.all_special_tokens}
     results: dict[int, Hypothesis] = {}
     for numbers in batches(rows, args.batch):
-        encoded = tokenizer([rows[number]["source"] for number in numbers])["input_ids"]
-        if source_tag is not None:
-            encoded = [[source_tag, *ids] for ids in encoded]
-        batch = tokenizer.pad({"input_ids": encoded}, return_tensors="pt")
+        sources = [rows[number]["source"] for number in numbers]
+        if args.trust_remote_code:  # its tokenizer adds tags itself
+            sides = dict(zip(("src_lang", "tgt_lang"), args.direction.split("-"), strict=True))
+            batch = tokenizer(sources, **sides, padding=True, return_tensors="pt")
+        else:
+            encoded = tokenizer(sources)["input_ids"]
+            if source_tag is not None:
+                encoded = [[source_tag, *ids] for ids in encoded]
+            batch = tokenizer.pad({"input_ids": encoded}, return_tensors="pt")
         with torch.no_grad():
             output = model.generate(**batch, **settings)
         if args.beam > 1:

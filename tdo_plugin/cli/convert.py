@@ -24,7 +24,8 @@ EXAMPLE = (
     "--languages en,de --out begun"
 )
 
-FAMILIES = ("m2m100", "nllb")
+EXPORTED = "tdo"  # a folder that `tdo export` wrote with code of its own
+FAMILIES = ("m2m100", "nllb", EXPORTED)
 ARCHES = (
     "tdo_transformer",
     "tdo_prefix_decoder_only",
@@ -42,8 +43,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="CHECKPOINT",
         help="an original fairseq checkpoint, or a folder in Hugging Face format",
     )
-    add("--from", dest="family", choices=FAMILIES, required=True, help="model family of CHECKPOINT")
-    add("--to", choices=ARCHES, required=True, help="architecture to convert to")
+    add(
+        "--from",
+        dest="family",
+        choices=FAMILIES,
+        required=True,
+        help="model family of CHECKPOINT; tdo: a folder of `tdo export` with its own code, which "
+        "becomes the model it was and is not run",
+    )
+    add("--to", choices=ARCHES, help="architecture to convert to; required unless `--from tdo`")
     add("--out", type=Path, required=True, metavar="DIR", help="output folder")
     _add_shape(parser)
     _add_vocabulary(parser)
@@ -159,11 +167,28 @@ def check(args: argparse.Namespace) -> None:
     from tdo_plugin.pretrained.original import Sizes
     from tdo_plugin.pretrained.parameter_origins import MOST_LAYERS
 
+    if args.family == EXPORTED:
+        _check_exported(args)
+        return
+    if args.to is None:
+        raise UserError(f"`--to` must be given with `--from {args.family}`; it is missing")
     stacks = _stacks(args)
     if stacks and args.layers:
         languages = list(args.languages or ("en", "de"))
         shape = (args.to, args.layers, args.target_layer, args.adaptation_dim, stacks)
         Design(*shape, languages, args.seed).layers(Sizes(MOST_LAYERS, MOST_LAYERS, *[1] * 5))
+
+
+def _check_exported(args: argparse.Namespace) -> None:
+    """Raise UserError for options that would change the model."""
+    for option in (*("to", "layers", "target_layer", "adaptation_dim", "stack", "encoder"),
+                   *("decoder", "languages", "dict", "spm", "new_languages", "like"),
+                   *("extend_vocabulary", "new_pieces")):  # fmt: skip
+        if getattr(args, option) not in (None, ()):
+            raise UserError(
+                f"`--{option.replace('_', '-')}` must be left out with `--from {EXPORTED}`, which "
+                "restores the model as it was; it is set"
+            )
 
 
 def run(args: argparse.Namespace) -> int:
@@ -178,6 +203,8 @@ def _run(args: argparse.Namespace) -> int:
 
     out = args.out.resolve()
     _check_out(out, args.force)
+    if args.family == EXPORTED:
+        return _restore(args.original, out)
     original = _extended(args, _read(args))
     names = args.languages or {}
     original = original.named({old: new for new, old in names.items()})
@@ -200,6 +227,22 @@ def _run(args: argparse.Namespace) -> int:
     except OSError as error:
         raise UserError(f"`--out` must be writable; {error.filename}: {error.strerror}") from None
     _print(facts, out)
+    return 0
+
+
+def _restore(folder: Path, out: Path) -> int:
+    """Write the model that was exported."""
+    from tdo_plugin.pretrained import exported_folder
+    from tdo_plugin.pretrained.conversion import CHECKPOINT
+
+    restored = exported_folder.read(folder)
+    try:
+        with replaced_folder(out) as unfinished:
+            restored.write(unfinished)
+    except OSError as error:
+        raise UserError(f"`--out` must be writable; {error.filename}: {error.strerror}") from None
+    parameters = sum(parameter.numel() for parameter in restored.model.parameters())
+    print(f"written: {out / CHECKPOINT} ({_millions(parameters)} parameters)")
     return 0
 
 

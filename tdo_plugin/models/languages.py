@@ -2,7 +2,6 @@
 
 from argparse import Namespace
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 from fairseq.data.multilingual.multilingual_utils import get_lang_tok
@@ -12,7 +11,7 @@ from tdo_compat.settings import shown
 from tdo_plugin.errors import UserError
 from tdo_plugin.modules.grouped_linear import PerLanguage
 from tdo_plugin.modules.spec import ModelSpec
-from tdo_plugin.modules.token_context import NO_CONTEXT, TokenContext
+from tdo_plugin.modules.token_context import TokenContext
 from tdo_plugin.modules.translation_model import TranslationModel
 
 
@@ -35,23 +34,15 @@ def context_of(
             f"{_part(spec)} needs the languages of every sentence, which batches of "
             "`--task tdo_translation` have; this batch has none"
         )
-    targets = tgt_lang_id.flatten() - 1
-    context = TokenContext.of_targets(targets) if spec.language_aware else NO_CONTEXT
-    if not spec.pair_aware:
-        return context
-    assert src_lang_id is not None
-    sources = src_lang_id.flatten() - 1
-    if core.neurons is not None:
-        context = replace(context, neurons=core.neurons(sources, targets))
-    if core.pairs is not None:
-        try:
-            context = replace(context, pair=core.pairs(sources, targets))
-        except LookupError as error:
-            raise UserError(
-                "with `--tdo-adapter-dim` only trained pairs can be translated, "
-                f"{', '.join(core.pairs.names())}; {error.args[0]} has no adapter"
-            ) from None
-    return context
+    sources = None if src_lang_id is None else src_lang_id.flatten() - 1
+    try:
+        return core.language_context(sources, tgt_lang_id.flatten() - 1)
+    except LookupError as error:
+        assert core.pairs is not None
+        raise UserError(
+            "with `--tdo-adapter-dim` only trained pairs can be translated, "
+            f"{', '.join(core.pairs.names())}; {error.args[0]} has no adapter"
+        ) from None
 
 
 def tag_sides(args: Namespace) -> tuple[str | None, bool]:

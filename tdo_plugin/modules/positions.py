@@ -28,6 +28,10 @@ class SinusoidalPositions(nn.Module):
             "table", self._build(256).to(torch.get_default_dtype()), persistent=False
         )
 
+    def rebuild(self) -> None:
+        """Compute the table again, which checkpoints do not have, if a load left it undefined."""
+        self.register_buffer("table", self._build(len(self.table)).to(self.table), persistent=False)
+
     def forward(self, positions: Tensor, longest: int) -> Tensor:
         """Positions (B, L), none above ``longest`` + padding index, to (B, L, D)."""
         table = self.table

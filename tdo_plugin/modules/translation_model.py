@@ -159,6 +159,24 @@ class TranslationModel(nn.Module):
         context = self._token_context(context, positions)
         return self.stack.target(embedded, source, mask, context, cache)
 
+    def language_context(self, sources: Tensor | None, targets: Tensor) -> TokenContext:
+        """The context of sentences (B,), for the parts that depend on languages.
+
+        Args:
+            sources: index of each sentence's source language (B,), from 0; None is enough unless
+                parts depend on the pair.
+            targets: index of each sentence's target language (B,), from 0.
+
+        Raises:
+            LookupError: a pair has no adapter; the message is its name.
+        """
+        context = TokenContext.of_targets(targets) if self.spec.language_aware else NO_CONTEXT
+        if sources is not None and self.neurons is not None:
+            context = replace(context, neurons=self.neurons(sources, targets))
+        if sources is not None and self.pairs is not None:
+            context = replace(context, pair=self.pairs(sources, targets))
+        return context
+
     def logits(self, features: Tensor) -> Tensor:
         """(..., D) to (..., V)."""
         return self.embeddings.logits(features)

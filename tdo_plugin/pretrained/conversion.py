@@ -91,31 +91,57 @@ def write(
     Returns:
         The record.
     """
-    from fairseq.dataclass.utils import convert_namespace_to_omegaconf
-
     from tdo_plugin.tasks.task_state import digest_of
 
-    write_text(folder / "dict.txt", (f"{symbol} 1" for symbol in original.symbols[len(SPECIALS) :]))
-    with replaced(folder / "spm.model") as unfinished:
-        unfinished.write_bytes(original.segmentation)
-    write_text(folder / "spm.vocab", _pieces(original.segmentation))
-    cfg = convert_namespace_to_omegaconf(conversion.arguments)
-    cfg.model = cfg.task = None
-    state = {
-        "args": None,
-        "cfg": {**_plain(cfg), "model": conversion.arguments, "task": conversion.arguments},
-        "model": conversion.model.state_dict(),
-        "optimizer_history": [NOTHING_TRAINED],
+    write_checkpoint(
+        folder,
+        original.symbols,
+        original.segmentation,
+        conversion.model,
+        conversion.arguments,
         # training may use any of its languages in any order; only the dictionary is fixed
-        "task_state": {
-            f"{side}_dictionary": digest_of(original.symbols) for side in ("source", "target")
-        },
-        "extra_state": {"val_loss": None, "train_iterator": FROM_THE_BEGINNING},
-    }
-    save_whole(state, str(folder / CHECKPOINT))
+        {f"{side}_dictionary": digest_of(original.symbols) for side in ("source", "target")},
+    )
     facts = record(original, conversion, design)
     write_text(folder / RECORD, [json.dumps(facts, indent=1)])
     return facts
+
+
+def write_checkpoint(
+    folder: Path,
+    symbols: Sequence[str],
+    segmentation: bytes,
+    model: TdoTransformer,
+    arguments: Namespace,
+    task_state: Mapping[str, Any],
+) -> None:
+    """Write checkpoint, dictionary and segmentation to an existing folder.
+
+    Args:
+        folder: the folder.
+        symbols: names of the rows of the embeddings, beginning with the special symbols.
+        segmentation: the content of a SentencePiece model's file.
+        model: the model.
+        arguments: options of the model and its task.
+        task_state: what the task remembers in checkpoints.
+    """
+    from fairseq.dataclass.utils import convert_namespace_to_omegaconf
+
+    write_text(folder / "dict.txt", (f"{symbol} 1" for symbol in symbols[len(SPECIALS) :]))
+    with replaced(folder / "spm.model") as unfinished:
+        unfinished.write_bytes(segmentation)
+    write_text(folder / "spm.vocab", _pieces(segmentation))
+    cfg = convert_namespace_to_omegaconf(arguments)
+    cfg.model = cfg.task = None
+    state = {
+        "args": None,
+        "cfg": {**_plain(cfg), "model": arguments, "task": arguments},
+        "model": model.state_dict(),
+        "optimizer_history": [NOTHING_TRAINED],
+        "task_state": dict(task_state),
+        "extra_state": {"val_loss": None, "train_iterator": FROM_THE_BEGINNING},
+    }
+    save_whole(state, str(folder / CHECKPOINT))
 
 
 def _plain(cfg: Any) -> dict[str, Any]:

@@ -114,8 +114,8 @@ def _segmentation(folder: Path) -> bytes:
 
 def _parameters(folder: Path) -> dict[str, Tensor]:
     stored: dict[str, Tensor] = {}
-    for path in _weights(folder):
-        stored.update(_tensors(path))
+    for path in weights(folder):
+        stored.update(tensors_of(path))
     kept = [stored.pop(name) for name in EMBEDDINGS if name in stored]
     if not kept:
         raise UserError(f"{folder} must have embeddings; its weights have none")
@@ -132,8 +132,12 @@ def _parameters(folder: Path) -> dict[str, Tensor]:
     return {"embeddings": kept[0], **parameters}
 
 
-def _weights(folder: Path) -> list[Path]:
-    """The weight files: one, or the parts that an index lists."""
+def weights(folder: Path) -> list[Path]:
+    """The weight files: one, or the parts that an index lists.
+
+    Raises:
+        UserError: there are none, or the index is unreadable.
+    """
     for name in WEIGHTS:
         index = folder / f"{name}.index.json"
         if index.is_file():
@@ -149,7 +153,12 @@ def _weights(folder: Path) -> list[Path]:
     raise UserError(f"{folder} must have {' or '.join(WEIGHTS)}; it has neither")
 
 
-def _tensors(path: Path) -> dict[str, Tensor]:
+def tensors_of(path: Path) -> dict[str, Tensor]:
+    """The tensors of a weight file by name; no code in it is run.
+
+    Raises:
+        UserError: the file is damaged, or has anything else.
+    """
     if path.suffix == ".bin":
         tensors: Any = safe_load(str(path), map_location="cpu")
         if not isinstance(tensors, dict) or not all(map(torch.is_tensor, tensors.values())):

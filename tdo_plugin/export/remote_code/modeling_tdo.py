@@ -1,0 +1,411 @@
+"""The model for Hugging Face transformers: training, `generate`, loading and saving.
+
+The source passes its layers once per sentence; beams share its keys and values.
+
+Shapes: B sentences, R = B * beams rows, S source, T target, D model width, V vocabulary.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+from transformers import GenerationMixin, LogitsProcessor, LogitsProcessorList, PreTrainedModel
+from transformers.utils import ModelOutput
+
+from tdo_plugin.export.remote_code.configuration_tdo import TdoConfig
+from tdo_plugin.modules.builder import Builder
+from tdo_plugin.modules.language_pairs import LanguagePairs
+from tdo_plugin.modules.methods.neuron_masks import NeuronMasks
+from tdo_plugin.modules.positions import SinusoidalPositions
+from tdo_plugin.modules.source_state import SourceRequest, SourceState
+from tdo_plugin.modules.target_store import TargetStore
+from tdo_plugin.modules.token_context import NO_CONTEXT, TokenContext
+from tdo_plugin.modules.translation_model import TranslationModel
+
+IGNORED = -100  # the label that transformers leaves out of the loss
+
+
+@dataclass
+class TdoEncoderOutput(ModelOutput):
+    """The source after its layers.
+
+    Attributes:
+        last_hidden_state: (B, S, D), output of the last layer that the target reads as a whole; of
+            a decoder-only model the last but one, since the target reads only keys and values of
+            the last.
+        hidden_states: output of every layer (B, S, D), if requested.
+        attentions: always None.
+        state: what the target reads: keys and values of every layer.
+    """
+
+    last_hidden_state: Tensor | None = None
+    hidden_states: tuple[Tensor, ...] | None = None
+    attentions: None = None
+    state: SourceState | None = None
+
+
+@dataclass
+class TdoOutput(ModelOutput):
+    """The result of a forward pass.
+
+    Attributes:
+        loss: mean cross-entropy of the labels, if given.
+        logits: (R, T, V).
+        cache: the target so far; also as ``past_key_values``, its name in transformers 4.
+        encoder_last_hidden_state: as in :class:`TdoEncoderOutput`.
+    """
+
+    loss: Tensor | None = None
+    logits: Tensor | None = None
+    cache: TdoCache | None = None
+    encoder_last_hidden_state: Tensor | None = None
+
+    @property
+    def past_key_values(self) -> TdoCache | None:
+        return self.cache
+
+
+class TdoCache:
+    """The target so far: its tokens, and what the layers keep of them.
+
+    Args:
+        store: of the model's layers.
+    """
+
+    def __init__(self, store: TargetStore) -> None:
+        self.store = store
+        self.tokens: Tensor | None = None  # (R, T)
+
+    def append(self, tokens: Tensor) -> Tensor:
+        """All tokens of the target, given the new ones (R, T)."""
+        self.tokens = tokens if self.tokens is None else torch.cat([self.tokens, tokens], 1)
+        return self.tokens
+
+    def get_seq_length(self, layer_idx: int = 0) -> int:
+        """The number of target positions so far."""
+        return self.store.length
+
+    def reorder_cache(self, beam_idx: Tensor) -> None:
+        """Keep these rows (R,), in this order; each sentence's from rows of its own."""
+        self.store.reorder(beam_idx)
+        if self.tokens is not None:
+            self.tokens = self.tokens.index_select(0, beam_idx)
+
+
+class FirstTag(LogitsProcessor):  # type: ignore[misc]
+    """Forces the language tag that begins each target; its log-probability counts.
+
+    Args:
+        tags: token ids (B,).
+    """
+
+    def __init__(self, tags: Tensor) -> None:
+        self.tags = tags
+
+    def __call__(self, input_ids: Tensor, scores: Tensor) -> Tensor:
+        """Scores (R, V) of the next token, in the first step that of the tag alone."""
+        if input_ids.size(1) > 1:
+            return scores
+        tags = self.tags.repeat_interleave(len(scores) // len(self.tags))[:, None]
+        tags = tags.to(scores.device)
+        return torch.full_like(scores, -torch.inf).scatter(1, tags, scores.gather(1, tags))
+
+
+class TdoEncoder(nn.Module):
+    """The source stream of a model, which registers the parameters itself."""
+
+    main_input_name = "input_ids"
+
+    def __init__(self, core: TranslationModel, config: TdoConfig) -> None:
+        super().__init__()
+        self._core = (core,)  # a tuple, so that parameters are registered once
+        self.config = config
+
+    def forward(
+        self,
+        input_ids: Tensor,
+        attention_mask: Tensor | None = None,
+        src_lang_id: Tensor | None = None,
+        tgt_lang_id: Tensor | None = None,
+        output_attentions: bool | None = None,
+        output_hidden_states: bool | None = None,
+        return_dict: bool | None = None,
+    ) -> TdoEncoderOutput:
+        """Encode sources (B, S); see :meth:`TdoForConditionalGeneration.forward`."""
+        if output_attentions:
+            raise ValueError("`output_attentions` must be off: attention weights are not kept")
+        (core,), spec = self._core, self.config.spec
+        tokens = masked(input_ids, attention_mask, self.config.pad_token_id)
+        last = spec.read_layers or spec.source_layers
+        layers = range(1, spec.source_layers + 1) if output_hidden_states else [last]
+        context = self._context(core, tokens, src_lang_id, tgt_lang_id)
+        (state,) = core.encode_all([SourceRequest(tokens, layers, context=context)])
+        outputs = state.layer_outputs
+        return TdoEncoderOutput(
+            last_hidden_state=outputs[last],
+            hidden_states=tuple(outputs.values()) if output_hidden_states else None,
+            state=replace(state, layer_outputs={}),
+        )
+
+    def _context(
+        self, core: TranslationModel, tokens: Tensor, src: Tensor | None, tgt: Tensor | None
+    ) -> TokenContext:
+        if not (core.spec.language_aware or core.spec.pair_aware):
+            return NO_CONTEXT
+        sources = languages(self.config, "src", src, tokens) if core.spec.pair_aware else None
+        return core.language_context(sources, languages(self.config, "tgt", tgt, tokens))
+
+
+class TdoForConditionalGeneration(PreTrainedModel, GenerationMixin):  # type: ignore[misc]
+    """A translation model of tdo_plugin: decoder-only, two-stage (TDO) or encoder-decoder."""
+
+    config_class = TdoConfig
+    base_model_prefix = ""
+    main_input_name = "input_ids"
+    _supports_sdpa = True
+
+    def __init__(self, config: TdoConfig) -> None:
+        super().__init__(config)
+        self.core = core_of(config)
+        self.encoder = TdoEncoder(self.core, config)
+        self.post_init()
+
+    def forward(
+        self,
+        input_ids: Tensor | None = None,
+        attention_mask: Tensor | None = None,
+        decoder_input_ids: Tensor | None = None,
+        decoder_attention_mask: Tensor | None = None,
+        encoder_outputs: TdoEncoderOutput | None = None,
+        cache: TdoCache | None = None,
+        labels: Tensor | None = None,
+        src_lang_id: Tensor | None = None,
+        tgt_lang_id: Tensor | None = None,
+        use_cache: bool | None = None,
+        output_attentions: bool | None = None,
+        output_hidden_states: bool | None = None,
+        return_dict: bool | None = None,
+        past_key_values: TdoCache | None = None,
+    ) -> TdoOutput:
+        """Logits of the next tokens, and the loss of labels.
+
+        Args:
+            input_ids: sources (B, S) as the tokenizer makes them, padded on either side.
+            attention_mask: (B, S), 0 at positions that are not read.
+            decoder_input_ids: targets (R, T), each beginning with the end symbol; with a cache only
+                the new positions. None: made from the labels.
+            decoder_attention_mask: (R, T), 0 at positions that are not read.
+            encoder_outputs: of sources that have already been encoded.
+            cache: earlier target positions, from the output of the last call.
+            labels: (R, T); -100 and padding are left out of the loss.
+            src_lang_id: index of each source language in ``config.languages`` (B,), if the model
+                has parts for language pairs; default: from the tag in the source, if any.
+            tgt_lang_id: the same for target languages, if the model has parts for languages.
+            use_cache: return a cache for further positions.
+            output_attentions: must be off.
+            output_hidden_states: compute all layers of the source whole.
+            return_dict: ignored; the output is always a :class:`TdoOutput`.
+            past_key_values: another name of ``cache``.
+
+        Raises:
+            ValueError: the language of a sentence is needed, and neither given nor in its tag.
+            LookupError: the model has adapters, but not for the pair of a sentence.
+        """
+        if encoder_outputs is None:
+            encoder_outputs = self.encoder(
+                input_ids,
+                attention_mask,
+                src_lang_id,
+                tgt_lang_id,
+                output_attentions,
+                output_hidden_states,
+            )
+        if decoder_input_ids is None:
+            if labels is None:
+                raise ValueError("`decoder_input_ids` or `labels` must be given; neither is")
+            decoder_input_ids = self.prepare_decoder_input_ids_from_labels(labels)
+        tokens = masked(decoder_input_ids, decoder_attention_mask, self.config.pad_token_id)
+        state = encoder_outputs.state
+        assert state is not None
+        state = replace(state, beams=len(tokens) // state.sentences)
+        cache = cache or past_key_values
+        if use_cache and cache is None:
+            cache = TdoCache(self.core.new_cache(state.beams))
+        if cache is None:
+            features = self.core.decode(tokens, state)
+        else:
+            features = self.core.decode(cache.append(tokens), state, cache.store)
+        logits = F.pad(
+            self.core.logits(features), (0, self.core.spec.masked_tags), value=-torch.inf
+        )
+        return TdoOutput(
+            loss=None if labels is None else self._loss(logits, labels),
+            logits=logits,
+            cache=cache,
+            encoder_last_hidden_state=encoder_outputs.last_hidden_state,
+        )
+
+    def prepare_decoder_input_ids_from_labels(self, labels: Tensor) -> Tensor:
+        """Labels (R, T) shifted to the right, after the end symbol that begins every target."""
+        start = labels.new_full((len(labels), 1), self.config.decoder_start_token_id)
+        shifted = torch.cat([start, labels[:, :-1]], 1)
+        return shifted.masked_fill(shifted == IGNORED, self.config.pad_token_id)
+
+    def generate(
+        self,
+        inputs: Tensor | None = None,
+        generation_config: Any = None,
+        logits_processor: LogitsProcessorList | None = None,
+        **kwargs: Any,
+    ) -> Any:
+        """As in transformers; each target begins with its language's tag if the model has such.
+
+        As in `tdo translate`, the tag's log-probability counts in scores; with
+        ``forced_bos_token_id`` it counts as 0.
+        """
+        side = self.config.target_tag
+        if side is not None and kwargs.get("forced_bos_token_id") is None:
+            tokens = inputs if inputs is not None else kwargs.get("input_ids")
+            ids = languages(self.config, side, kwargs.get(f"{side}_lang_id"), tokens)
+            first = FirstTag(ids.new_tensor(self.config.tag_ids)[ids])
+            logits_processor = LogitsProcessorList([first, *(logits_processor or ())])
+        return super().generate(inputs, generation_config, logits_processor, **kwargs)
+
+    def prepare_inputs_for_generation(
+        self,
+        input_ids: Tensor,
+        encoder_outputs: TdoEncoderOutput | None = None,
+        cache: TdoCache | None = None,
+        use_cache: bool | None = None,
+        **kwargs: Any,
+    ) -> dict[str, Any]:
+        """The arguments of :meth:`forward` in the next step of a search.
+
+        Args:
+            input_ids: targets so far (R, T).
+            encoder_outputs: of the sources.
+            cache: of earlier steps.
+            use_cache: return a cache.
+            kwargs: ignored; the encoder has read them.
+        """
+        done = 0 if cache is None else cache.get_seq_length()
+        return {
+            "decoder_input_ids": input_ids[:, done:],
+            "encoder_outputs": encoder_outputs,
+            "cache": cache,
+            "use_cache": use_cache,
+        }
+
+    def get_encoder(self, *args: Any, **kwargs: Any) -> TdoEncoder:
+        """The source stream."""
+        return self.encoder
+
+    def get_input_embeddings(self) -> nn.Module:
+        """The source embedding, (V, D)."""
+        return self.core.embeddings.source
+
+    def get_output_embeddings(self) -> None:
+        """None: the model shares its output projection itself, if it is shared."""
+        return None
+
+    def resize_token_embeddings(self, *args: Any, **kwargs: Any) -> nn.Module:
+        """Not possible: tags stand at the end of the vocabulary."""
+        raise NotImplementedError("the vocabulary is fixed; `tdo extend` adds languages")
+
+    @classmethod
+    def from_pretrained(cls, *args: Any, **kwargs: Any) -> Any:
+        """As in transformers, which leaves computed tables undefined.
+
+        Raises:
+            ValueError: parameters are missing, or have another shape.
+        """
+        wants_info = kwargs.pop("output_loading_info", False)
+        model, info = super().from_pretrained(*args, output_loading_info=True, **kwargs)
+        if missing := [*info["missing_keys"], *info["mismatched_keys"]]:
+            raise ValueError(f"the weights must be complete; {missing[0]} is missing or misfits")
+        model.restore_tables()
+        return (model, info) if wants_info else model
+
+    def restore_tables(self) -> None:
+        """Compute what the weights' file does not have: positions, and masks of single gates."""
+        for part in self.core.modules():
+            if isinstance(part, SinusoidalPositions):
+                part.rebuild()
+        neurons = self.core.neurons
+        if neurons is not None:
+            neurons.take(neurons.masks, neurons.general, neurons.pairs, neurons.digest)
+
+    def _init_weights(self, module: nn.Module) -> None:
+        """Nothing: the builder has initialised the parameters."""
+
+    def _loss(self, logits: Tensor, labels: Tensor) -> Tensor:
+        """Mean cross-entropy, in at least single precision."""
+        targets = labels.masked_fill(labels == self.config.pad_token_id, IGNORED).flatten()
+        wide = torch.promote_types(logits.dtype, torch.float32)
+        return F.cross_entropy(logits.flatten(0, 1).to(wide), targets, ignore_index=IGNORED)
+
+    @classmethod
+    def _supports_default_dynamic_cache(cls) -> bool:
+        """No: the first forward pass makes a cache of the model's own."""
+        return False
+
+    def _update_model_kwargs_for_generation(
+        self, outputs: TdoOutput, model_kwargs: dict[str, Any], **kwargs: Any
+    ) -> dict[str, Any]:
+        updated: dict[str, Any] = super()._update_model_kwargs_for_generation(
+            outputs, model_kwargs, **kwargs
+        )
+        if outputs.cache is not None:
+            # the search reorders what has the first name in transformers 4, the second in 5
+            updated["past_key_values"] = updated["cache"] = outputs.cache
+        return updated
+
+
+def core_of(config: TdoConfig) -> TranslationModel:
+    """The model without transformers, freshly initialised."""
+    spec = config.spec
+    core = Builder(spec, config.pad_token_id).build(config.vocab_size, config.vocab_size)
+    if spec.num_pairs:
+        core.pairs = LanguagePairs(config.languages, config.pairs)
+    if spec.neuron_masks:
+        core.neurons = NeuronMasks(core.stack, len(config.languages), spec.zero_shot_neurons)
+        # in the shapes of the weights' file
+        masks, pairs = core.neurons.masks, core.neurons.pairs
+        core.neurons.masks = masks.new_zeros(config.masked_pairs, masks.size(1))
+        core.neurons.pairs = pairs.new_zeros(config.masked_pairs, 2)
+    return core
+
+
+def masked(tokens: Tensor, attention_mask: Tensor | None, padding_idx: int) -> Tensor:
+    """Token ids with padding wherever the attention mask of the same shape is 0."""
+    if attention_mask is None:
+        return tokens
+    return tokens.masked_fill(attention_mask == 0, padding_idx)
+
+
+def languages(config: TdoConfig, side: str, given: Tensor | None, tokens: Tensor | None) -> Tensor:
+    """The index of each sentence's language (B,), from 0.
+
+    Args:
+        config: of the model.
+        side: `src` or `tgt`.
+        given: the indices, if given.
+        tokens: sources (B, S), whose tags are read otherwise.
+
+    Raises:
+        ValueError: indices are not given, and the tags do not say them.
+    """
+    if given is not None:
+        return given.flatten()
+    if tokens is not None and config.source_tag == side:
+        tagged = (tokens[:, :, None] == tokens.new_tensor(config.tag_ids)).any(1)
+        if bool(tagged.any(1).all()):
+            return tagged.int().argmax(1)
+    raise ValueError(
+        f"`{side}_lang_id` must be the index of each sentence's language in {config.languages}, "
+        "as the tokenizer returns it; it is missing"
+    )

@@ -1,0 +1,166 @@
+"""The tokenizer of a model of tdo_plugin for Hugging Face transformers, with language tags."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+from transformers import BatchEncoding, PreTrainedTokenizerFast
+
+Texts = str | Sequence[str]
+Codes = str | Sequence[str] | None
+SIDES = ("src", "tgt")
+
+
+class TdoTokenizer(PreTrainedTokenizerFast):  # type: ignore[misc]
+    """Text to token ids, each sentence with its own languages.
+
+    In text, nothing stands for a special symbol or a tag. Settings are entries of
+    `tokenizer_config.json`; transformers 5 reads `tokenizer.json` as it is only for classes without
+    an ``__init__`` of their own.
+    """
+
+    model_input_names: ClassVar = ["input_ids", "attention_mask"]
+
+    @property
+    def languages(self) -> list[str]:
+        """Codes of the model's languages, in the order of language ids."""
+        return list(self.init_kwargs.get("languages", ()))
+
+    @property
+    def tags(self) -> dict[str, str]:
+        """The tag of each language."""
+        return dict(zip(self.languages, self.init_kwargs.get("language_tags", ()), strict=True))
+
+    @property
+    def source_tag(self) -> str | None:
+        """The language whose tag begins sources: `src`, `tgt`, or None for no tag."""
+        return self.init_kwargs.get("source_tag")
+
+    @property
+    def target_tag(self) -> str | None:
+        """The language whose tag begins targets: `src`, `tgt`, or None for no tag."""
+        return self.init_kwargs.get("target_tag")
+
+    @property
+    def src_lang(self) -> str | None:
+        """Language of sources, unless a call names another."""
+        return self.init_kwargs.get("src_lang")
+
+    @src_lang.setter
+    def src_lang(self, code: str | None) -> None:
+        self.init_kwargs["src_lang"] = code
+
+    @property
+    def tgt_lang(self) -> str | None:
+        """Language of targets, unless a call names another."""
+        return self.init_kwargs.get("tgt_lang")
+
+    @tgt_lang.setter
+    def tgt_lang(self, code: str | None) -> None:
+        self.init_kwargs["tgt_lang"] = code
+
+    def __call__(
+        self,
+        text: Texts | None = None,
+        text_target: Texts | None = None,
+        *,
+        src_lang: Codes = None,
+        tgt_lang: Codes = None,
+        add_special_tokens: bool = True,
+        truncation: bool | str | None = None,
+        max_length: int | None = None,
+        padding: bool | str = False,
+        return_tensors: str | None = None,
+        **kwargs: Any,
+    ) -> BatchEncoding:
+        """Encode sources, targets or both.
+
+        Args:
+            text: one source or several.
+            text_target: as many targets; the result has them as `labels`, or as `input_ids` if
+                there are no sources.
+            src_lang: language of all sources, or of each; default: the tokenizer's.
+            tgt_lang: language of all targets, or of each; default: the tokenizer's.
+            add_special_tokens: whether to add tag and end symbol.
+            truncation: whether to cut sentences to ``max_length`` tokens.
+            max_length: see ``truncation`` and ``padding``; default: the model's maximum.
+            padding: as in transformers.
+            return_tensors: as in transformers.
+            kwargs: of transformers' ``pad``.
+
+        Returns:
+            `input_ids`, `attention_mask`, and the languages' indices `src_lang_id` and
+            `tgt_lang_id`, as far as languages are named.
+
+        Raises:
+            ValueError: a language is unknown, or must be named for its tag.
+        """
+        given = text if text is not None else text_target
+        if given is None:
+            raise ValueError("`text` or `text_target` must be given; neither is")
+        single = isinstance(given, str)
+        count = 1 if single else len(given)
+        defaults = {"src": src_lang or self.src_lang, "tgt": tgt_lang or self.tgt_lang}
+        codes = {side: _for_each(defaults[side], count, f"{side}_lang") for side in SIDES}
+        longest = (max_length or self.model_max_length) if truncation else None
+        pad = {"padding": padding, "max_length": max_length, **kwargs}
+
+        def encoded(texts: Texts, side: str | None) -> Any:
+            tags = [self._tag(code) for code in codes[side]] if side and add_special_tokens else []
+            lines = [texts] if isinstance(texts, str) else list(texts)
+            if len(lines) != count:
+                raise ValueError(f"`text_target` must have {count} sentences; it has {len(lines)}")
+            rows = self._pieces(lines, add_special_tokens, longest and longest - bool(tags))
+            tagged = [[tag, *row] for tag, row in zip(tags, rows, strict=True)] if tags else rows
+            return self.pad({"input_ids": tagged}, **pad)
+
+        if text is None:
+            result = encoded(given, self.target_tag)
+        else:
+            result = encoded(text, self.source_tag)
+            if text_target is not None:
+                result["labels"] = encoded(text_target, self.target_tag)["input_ids"]
+        order = self.languages
+        for side, named in codes.items():
+            if None not in named:
+                result[f"{side}_lang_id"] = [order.index(self._known(code)) for code in named]
+        if single and return_tensors is None:
+            return BatchEncoding({key: value[0] for key, value in result.items()})
+        return BatchEncoding(dict(result), tensor_type=return_tensors)
+
+    def _pieces(self, lines: Sequence[str], special: bool, longest: int | None) -> Any:
+        """The ids of each line, with the end symbol if ``special``."""
+        return super().__call__(
+            list(lines),
+            add_special_tokens=special,
+            truncation=longest is not None,
+            max_length=longest,
+        )["input_ids"]
+
+    def _tag(self, language: str | None) -> Any:
+        """The id of a language's tag."""
+        return self.convert_tokens_to_ids(self.tags[self._known(language)])
+
+    def _known(self, language: str | None) -> str:
+        if language is None or language not in self.languages:
+            raise ValueError(
+                "`src_lang` and `tgt_lang` must be among the model's languages, "
+                f"{', '.join(self.languages)}; one is {language}"
+            )
+        return language
+
+    def _build_translation_inputs(
+        self, raw_inputs: Any, src_lang: Codes = None, tgt_lang: Codes = None, **kwargs: Any
+    ) -> BatchEncoding:
+        """For transformers' translation pipeline."""
+        return self(raw_inputs, src_lang=src_lang, tgt_lang=tgt_lang, **kwargs)
+
+
+def _for_each(codes: Codes, count: int, name: str) -> list[str | None]:
+    """The language of each of ``count`` sentences."""
+    if codes is None or isinstance(codes, str):
+        return [codes] * count
+    if len(codes) != count:
+        raise ValueError(f"`{name}` must name one language or {count}; it names {len(codes)}")
+    return list(codes)

@@ -1,0 +1,189 @@
+"""Reads folders that `tdo export` wrote with code of their own; that code is not run."""
+
+from __future__ import annotations
+
+import os
+from argparse import Namespace
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from torch import Tensor
+
+from tdo_plugin import text_settings
+from tdo_plugin.data.segmentation import load_model
+from tdo_plugin.errors import UserError
+from tdo_plugin.names import check_languages
+from tdo_plugin.pretrained.conversion import write_checkpoint
+from tdo_plugin.pretrained.hugging_face import SEGMENTATION, UNREADABLE, tensors_of, weights
+from tdo_plugin.typed import parse_json, typed
+
+if TYPE_CHECKING:
+    from tdo_plugin.models.tdo_transformer import TdoTransformer
+
+MODEL_TYPE = "tdo"
+CONFIG, TOKENIZER = "config.json", "tokenizer.json"
+
+
+@dataclass(frozen=True)
+class Languages:
+    """The part of the configuration about text.
+
+    Attributes:
+        languages: codes, in the order of language ids.
+        directions: on which the model was trained.
+        pairs: language pairs with adapters, in the order of their parameters.
+        text_settings: options of the task that a checkpoint records.
+        text_form: casing and tokenization, as a checkpoint records them.
+        max_source_positions: most tokens of a source.
+        max_target_positions: most tokens of a target.
+    """
+
+    languages: tuple[str, ...]
+    directions: tuple[str, ...]
+    pairs: tuple[str, ...]
+    text_settings: dict[str, Any]
+    text_form: dict[str, Any]
+    max_source_positions: int
+    max_target_positions: int
+
+
+@dataclass(frozen=True)
+class Restored:
+    """A model as it was before it was exported.
+
+    Attributes:
+        model: in evaluation mode.
+        arguments: options of the model and its task.
+        symbols: names of the rows of the embeddings.
+        segmentation: the content of the SentencePiece model's file.
+        task_state: what the task remembers in checkpoints.
+    """
+
+    model: TdoTransformer
+    arguments: Namespace
+    symbols: list[str]
+    segmentation: bytes
+    task_state: dict[str, Any]
+
+    def write(self, folder: Path) -> None:
+        """Write checkpoint, dictionary and segmentation to an existing folder."""
+        write_checkpoint(
+            folder, self.symbols, self.segmentation, self.model, self.arguments, self.task_state
+        )
+
+
+def read(folder: Path) -> Restored:
+    """The model of a folder.
+
+    Raises:
+        UserError: the folder is of another kind, or a file is missing or damaged.
+    """
+    from fairseq.data import Dictionary
+
+    from tdo_plugin.tasks.tdo_translation import TdoTranslationTask
+
+    config = _json(folder / CONFIG)
+    if config.get("model_type") != MODEL_TYPE:
+        raise UserError(
+            f"`CHECKPOINT` must be a folder of `tdo export` with model_type {MODEL_TYPE} for "
+            f"`--from {MODEL_TYPE}`; {folder} has {config.get('model_type')}"
+        )
+    try:
+        known = typed({name: config.get(name) for name in Languages.__annotations__}, Languages, "")
+    except ValueError as error:
+        raise UserError(f"{folder / CONFIG} must be as `tdo export` wrote it; {error}") from None
+    check_languages(known.languages, f"{folder / CONFIG}")
+    symbols = _symbols(folder)
+    arguments = _arguments(config, known)
+    dictionary = Dictionary()
+    for symbol in symbols[dictionary.nspecial :]:
+        dictionary.add_symbol(symbol)
+    dictionaries = dict.fromkeys(known.languages, dictionary)
+    # not for training, so that neuron masks are those of the weights; then it needs a direction
+    sides = dict(zip(("source_lang", "target_lang"), known.languages[:2], strict=True))
+    task = TdoTranslationTask(
+        Namespace(**{**vars(arguments), **sides}),
+        list(known.languages),
+        dictionaries,
+        training=False,
+    )
+    if list(dictionary.symbols) != symbols:
+        raise UserError(f"{folder / TOKENIZER} must have the symbols of the model; it has others")
+    model = task.build_model(arguments).eval()
+    _load(model, _weights(folder), folder)
+    form = {"text_form": known.text_form} if known.text_form else {}
+    load_model(folder / SEGMENTATION)  # raises if it is damaged
+    segmentation = (folder / SEGMENTATION).read_bytes()
+    return Restored(model, arguments, symbols, segmentation, {**task.state_dict(), **form})
+
+
+def _arguments(config: Mapping[str, Any], known: Languages) -> Namespace:
+    """The options of model and task, as `fairseq-train` would parse them."""
+    from fairseq import options
+
+    from tdo_plugin.models.config import OPTIONS, destination
+
+    words = ["data", "--task", "tdo_translation", "--arch", "tdo_transformer", "--optimizer"]
+    args: Namespace = options.parse_args_and_arch(
+        options.get_training_parser(), input_args=[*words, "adam", "--save-dir", os.devnull]
+    )
+    for name, option in OPTIONS.items():
+        value = config.get(name, option.default)
+        value = ",".join(map(str, value)) if name == "init" else value
+        setattr(args, destination(option.flag), value)
+    args.tdo_ffn_dim = args.tdo_stage2_ffn_dim
+    if args.tdo_topology == "decoder-only" and args.tdo_target_layer == 0:
+        args.tdo_stage1_ffn_dim = 0  # there is no first stage
+    args.max_source_positions = known.max_source_positions
+    args.max_target_positions = known.max_target_positions
+    args.langs = list(known.languages)
+    # the directions with adapters must keep their order
+    args.lang_pairs = list(known.pairs or known.directions)
+    text_settings.apply(text_settings.settings_of(Namespace(**known.text_settings)), args)
+    return args
+
+
+def _symbols(folder: Path) -> list[str]:
+    """The names of all rows."""
+    tokenizer = _json(folder / TOKENIZER)
+    try:
+        vocabulary = tokenizer["model"]["vocab"]
+        entries = [name for name, _ in vocabulary] if isinstance(vocabulary, list) else vocabulary
+        rows = {
+            **(entries if isinstance(entries, dict) else {n: r for r, n in enumerate(entries)}),
+            **{entry["content"]: entry["id"] for entry in tokenizer["added_tokens"]},
+        }
+        symbols = sorted(rows, key=rows.__getitem__)
+        if [rows[symbol] for symbol in symbols] != list(range(len(symbols))):
+            raise ValueError("its rows have gaps")
+    except UNREADABLE as error:
+        raise UserError(
+            f"{folder / TOKENIZER} must be as `tdo export` wrote it: {type(error).__name__}"
+        ) from None
+    return symbols
+
+
+def _weights(folder: Path) -> dict[str, Tensor]:
+    return {name: value for path in weights(folder) for name, value in tensors_of(path).items()}
+
+
+def _load(model: TdoTransformer, state: dict[str, Tensor], folder: Path) -> None:
+    try:
+        model.load_state_dict(state)
+    except (RuntimeError, KeyError) as error:
+        raise UserError(
+            f"{folder} must have the weights of its configuration: {str(error)[:200]}"
+        ) from None
+
+
+def _json(path: Path) -> dict[str, Any]:
+    """The object in a JSON file."""
+    try:
+        content = parse_json(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise UserError(f"{path} must be readable: {type(error).__name__}") from None
+    if not isinstance(content, dict):
+        raise UserError(f"{path} must be a JSON object; it is not")
+    return content

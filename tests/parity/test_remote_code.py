@@ -1,0 +1,99 @@
+"""Exported models with their own code: the same function, in a process without this package."""
+
+import json
+
+import pytest
+import torch
+from support.parity_cases import CASES, TWO_STAGE
+from support.remote_code import batch, core_of, loaded_elsewhere, logits, opened, preset
+from torch.nn import functional as F
+
+from tdo_plugin.export.generation_settings import generation_settings
+from tdo_plugin.export.remote_code import folder
+from tdo_plugin.export.tokenizer_files import write_tokenizer
+from tdo_plugin.models.presets import PRESETS
+from tdo_plugin.pretrained import exported_folder
+
+AWARE = {"num_languages": 3}
+ENCODER_DECODER = {"topology": "encoder-decoder", "encoder_layers": 2, "decoder_layers": 2}
+METHODS = {
+    "two-stage": TWO_STAGE,
+    "one-stage": {"topology": "decoder-only", "num_layers": 3, "source_attention": "causal"},
+    "one layer": {"topology": "decoder-only", "num_layers": 1, "norm": "pre"},
+    "post-norm": ENCODER_DECODER,
+    "opus": {
+        **{**ENCODER_DECODER, **AWARE, "laln": "both", "lalt": "xavier"},
+        "decoder_attention": "merged",
+    },
+    "target attention": {**ENCODER_DECODER, **AWARE, "target_attention": "cross", "norm": "pre"},
+    "experts": {**TWO_STAGE, **AWARE, "ffn_experts": "target", "target_attention": "all"},
+    "adapters": {**TWO_STAGE, "adapter_dim": 4},
+    "neurons": {**TWO_STAGE, "neuron_masks": "masks.safetensors", "laln": "target", **AWARE},
+    "general": {**TWO_STAGE, "neuron_masks": "masks", "zero_shot_neurons": "general"},
+    "gtpdm": {**TWO_STAGE, "tpdm_layer": 1, "tpdm_gate": "hard-concrete", "cut_residual": 2},
+    "learned": {**TWO_STAGE, "position_embedding": "learned", "positions": "continuous"},
+    "rotary": {**TWO_STAGE, "position_embedding": "rotary", "share_embeddings": "none"},
+    "start": {**TWO_STAGE, "source_sees_start": True, "share_embeddings": "decoder"},
+    "no positions": {**TWO_STAGE, "position_embedding": "none", "freeze_embeddings": True},
+    "masked tags": {**TWO_STAGE, "masked_tags": 2, "init": ("depth-scaled", "identity-stage1")},
+}
+ALL = {
+    **{f"case {number}": case for number, case in enumerate(CASES)},
+    **{arch: preset(arch) for arch in PRESETS},
+}
+
+
+def exported(case, out):
+    """A folder, and the model that was written to it."""
+    core = core_of(**case)
+    model = opened(core)
+    out.mkdir(parents=True)
+    settings = json.dumps(generation_settings(model))
+    (out / "generation_config.json").write_text(settings, encoding="utf-8")
+    write_tokenizer(model, out)
+    folder.write(model, out, torch.float64)
+    return core
+
+
+def loss(values, targets):
+    """The mean cross-entropy of the targets, each one position to the left of what is read."""
+    labels = torch.cat([targets[:, 1:], torch.ones_like(targets[:, :1])], 1)
+    return float(F.cross_entropy(values.flatten(0, 1), labels.flatten(), ignore_index=1))
+
+
+def check(cases, tmp_path, subtests):
+    """Export, load elsewhere, compare; then restore and compare bit by bit."""
+    given = batch()
+    jobs, cores, losses = [], {}, {}
+    for number, (name, case) in enumerate(cases.items()):
+        # one name for all folders, so that transformers imports their code once
+        out = tmp_path / str(number) / "model"
+        cores[name] = exported(case, out)
+        values = logits(cores[name], given)
+        losses[name] = loss(values, given["target"])
+        expected = out.with_name("expected.pt")
+        torch.save({**given, "logits": values}, expected)
+        jobs.append({"folder": str(out), "expected": str(expected)})
+    results = loaded_elsewhere(jobs, tmp_path, tmp_path / "cache")
+    for job, name, result in zip(jobs, cases, results, strict=True):
+        with subtests.test(name):
+            assert result["same_weights"] and result["samples"] and result["finite_gradients"]
+            gaps = {kind: result[kind] for kind in ("logits", "padding", "cache")}
+            assert max(gaps.values()) <= 1e-10, gaps
+            assert all(gap is not False and gap <= 1e-6 for gap in result["beams"]), result
+            assert result["loss"] == pytest.approx(losses[name], abs=1e-10)
+            restored = exported_folder.read(tmp_path / job["folder"]).model.core
+            state = restored.state_dict()
+            assert state.keys() == cores[name].state_dict().keys()
+            for key, value in cores[name].state_dict().items():
+                assert torch.equal(state[key], value.to(state[key].dtype)), key
+
+
+@pytest.mark.long
+def test_every_method(tmp_path, subtests):
+    check(METHODS, tmp_path, subtests)
+
+
+@pytest.mark.full
+def test_every_case_and_preset(tmp_path, subtests):
+    check(ALL, tmp_path, subtests)

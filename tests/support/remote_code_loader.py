@@ -1,0 +1,143 @@
+"""Loads exported folders with transformers, where neither this package nor fairseq can be imported.
+
+It reads a JSON list of jobs, and prints one of results. A job has a `folder`, and a file `expected`
+with a batch and the logits that the model must have, or `texts` to translate.
+"""
+
+import json
+import sys
+
+FORBIDDEN = ("fairseq", "tdo_plugin", "tdo_compat")
+
+
+class Refusing:
+    """The first of Python's finders of modules."""
+
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in FORBIDDEN:
+            raise ModuleNotFoundError(f"{name} must not be imported here")
+
+
+for loaded in [name for name in sys.modules if name.partition(".")[0] in FORBIDDEN]:
+    del sys.modules[loaded]
+sys.meta_path.insert(0, Refusing())
+
+import torch  # noqa: E402
+from safetensors.torch import load_file  # noqa: E402
+from transformers import AutoModelForSeq2SeqLM, AutoTokenizer  # noqa: E402
+from transformers.utils import logging  # noqa: E402
+
+logging.set_verbosity_error()
+logging.disable_progress_bar()
+TRUSTED = {"trust_remote_code": True, "local_files_only": True}
+SEARCH = {"max_new_tokens": 6, "return_dict_in_generate": True, "output_scores": True}
+BEAM = {**SEARCH, "num_beams": 3, "early_stopping": True}
+SAMPLE = {"do_sample": True, "num_beams": 1, "num_return_sequences": 2, "early_stopping": False}
+PAD = 1
+
+
+def compared(job):
+    """The largest differences of a model's numbers from those that are expected."""
+    model = AutoModelForSeq2SeqLM.from_pretrained(
+        job["folder"], dtype=torch.float64, **TRUSTED
+    ).eval()
+    stored = load_file(f"{job['folder']}/model.safetensors")
+    state = model.state_dict()
+    expected = torch.load(job["expected"], weights_only=True)
+    source, target, logits = (expected[name] for name in ("source", "target", "logits"))
+    ids = {name: expected[name] for name in ("src_lang_id", "tgt_lang_id")}
+    given = {"input_ids": source, "attention_mask": source.ne(PAD).long(), **ids}
+    left = {**given, "input_ids": turned(source), "attention_mask": turned(source).ne(PAD).long()}
+    real = target.ne(PAD)
+    whole = model(**given, decoder_input_ids=target)
+    steps, cache = [], None
+    encoded = model.get_encoder()(**given)
+    for position in range(target.size(1)):
+        step = model(
+            encoder_outputs=encoded,
+            decoder_input_ids=target[:, position : position + 1],
+            cache=cache,
+            use_cache=True,
+        )
+        cache = step.cache
+        steps.append(step.logits)
+    searched = [
+        model.generate(**inputs, **BEAM, use_cache=use_cache)
+        for inputs, use_cache in ((given, True), (given, False), (left, True))
+    ]
+    labels = torch.cat([target[:, 1:], torch.full_like(target[:, :1], PAD)], 1)
+    return {
+        "same_weights": stored.keys() == state.keys()
+        and all(torch.equal(value, state[name]) for name, value in stored.items()),
+        "logits": gap(whole.logits, logits, real),
+        "padding": gap(model(**left, decoder_input_ids=target).logits, logits, real),
+        "cache": gap(torch.cat(steps, 1), logits, real),
+        "beams": [
+            equal(searched[0].sequences, other.sequences)
+            and gap(searched[0].sequences_scores, other.sequences_scores)
+            for other in searched[1:]
+        ],
+        "samples": equal(*(sampled(model, given) for _ in range(2))),
+        "loss": float(model(**given, labels=labels).loss.detach()),
+        "finite_gradients": finite_gradients(model, given, labels),
+    }
+
+
+def turned(rows):
+    """Padding on the other side."""
+    lists = [row[row.ne(PAD)].tolist() for row in rows]
+    return torch.tensor([[PAD] * (rows.size(1) - len(row)) + row for row in lists])
+
+
+def gap(tensor, other, where=...):
+    same = torch.where(tensor == other, 0.0, tensor - other)  # also of what is masked
+    return float(same[where].detach().abs().max())
+
+
+def equal(tensor, other):
+    return torch.equal(tensor, other)
+
+
+def sampled(model, given):
+    torch.manual_seed(5)
+    return model.generate(**given, **SAMPLE, max_new_tokens=6)
+
+
+def finite_gradients(model, given, labels):
+    model.train()
+    model(**given, labels=labels).loss.backward()
+    gradients = [part.grad for part in model.parameters() if part.grad is not None]
+    return bool(gradients) and all(bool(gradient.isfinite().all()) for gradient in gradients)
+
+
+def translated(job):
+    """Translations of sentences with a language pair each, and of one alone by its default."""
+    tokenizer = AutoTokenizer.from_pretrained(job["folder"], **TRUSTED)
+    model = AutoModelForSeq2SeqLM.from_pretrained(job["folder"], **TRUSTED).eval()
+    texts, sources, targets = zip(*job["texts"], strict=True)
+    languages = {"src_lang": list(sources), "tgt_lang": list(targets)}
+    batch = tokenizer(list(texts), **languages, padding=True, return_tensors="pt")
+    output = model.generate(**batch)
+    folder = f"{job['folder']}-again"
+    model.save_pretrained(folder)
+    tokenizer.src_lang, tokenizer.tgt_lang = sources[0], targets[0]
+    tokenizer.save_pretrained(folder)
+    again = AutoModelForSeq2SeqLM.from_pretrained(folder, **TRUSTED).eval()
+    tokenizer_again = AutoTokenizer.from_pretrained(folder, **TRUSTED)
+    first = again.generate(**tokenizer_again(texts[0], return_tensors="pt"))
+    half = AutoModelForSeq2SeqLM.from_pretrained(folder, dtype=torch.bfloat16, **TRUSTED)
+    both = tokenizer(list(texts), text_target=list(texts), **languages, padding=True)
+    return {
+        "texts": tokenizer.batch_decode(output, skip_special_tokens=True),
+        "first": tokenizer_again.decode(first[0], skip_special_tokens=True),
+        "ids": batch["input_ids"].tolist(),
+        "labels": both["labels"],
+        "dtype": str(half.dtype),
+        "half": tokenizer.batch_decode(half.generate(**batch), skip_special_tokens=True),
+    }
+
+
+if __name__ == "__main__":
+    with open(sys.argv[1], encoding="utf-8") as stream:
+        jobs = json.load(stream)
+    print(json.dumps([translated(job) if "texts" in job else compared(job) for job in jobs]))

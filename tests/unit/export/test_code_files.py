@@ -1,0 +1,73 @@
+"""The Python files of an exported folder: the package's own modules with relative imports."""
+
+import ast
+import sys
+
+import pytest
+
+from tdo_plugin.export.remote_code import code_files as module
+from tdo_plugin.export.remote_code.code_files import UnexportableError, code_files
+
+FILES = code_files()
+OUTSIDE = {"torch", "transformers", *sys.stdlib_module_names}
+
+
+def imports(text):
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Import):
+            yield from (("", alias.name.partition(".")[0]) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield "." * node.level, node.module.partition(".")[0]
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_file_imports_only_others_and_public_libraries(name):
+    compile(FILES[name], name, "exec")
+    for dots, imported in imports(FILES[name]):
+        if dots:
+            assert dots == "." and f"{imported}.py" in FILES
+        else:
+            assert imported in OUTSIDE
+
+
+def test_nothing_but_imports_is_changed():
+    text = (module.ROOT / "tdo_plugin/modules/methods/adapters.py").read_text(encoding="utf-8")
+    header, _, exported = FILES["adapters.py"].partition("\n")
+    assert header.startswith("# tdo_plugin/modules/methods/adapters.py of tdo_plugin ")
+    changed = [
+        (old, new)
+        for old, new in zip(text.splitlines(), exported.splitlines(), strict=True)
+        if old != new
+    ]
+    assert (
+        "from tdo_plugin.modules.layer import Residual",
+        "from .layer import Residual",
+    ) in changed
+    assert all(old.startswith("from tdo_plugin.") for old, _ in changed)
+
+
+def test_entries_import_all_that_they_need():
+    """Of a local folder, transformers 4 copies only what an entry itself imports."""
+    assert "position_generator.py" not in FILES
+    entry = {imported for dots, imported in imports(FILES["modeling_tdo.py"]) if dots}
+    others = {name.removesuffix(".py") for name in FILES}
+    assert entry == others - {"modeling_tdo", "tokenization_tdo"}
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "import tdo_plugin.modules.spec",
+        "from tdo_plugin.errors import UserError",
+        "from tdo_plugin.modules import spec",
+        "from .spec import ModelSpec",
+    ],
+)
+def test_other_imports_are_refused(line, tmp_path, monkeypatch):
+    (tmp_path / "entry.py").write_text(f"{line}\n", encoding="utf-8")
+    path = module._path
+    monkeypatch.setattr(
+        module, "_path", lambda name: tmp_path / "entry.py" if name == "entry" else path(name)
+    )
+    with pytest.raises(UnexportableError, match="line 1 of entry must import"):
+        code_files(["entry"])
