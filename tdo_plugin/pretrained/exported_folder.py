@@ -16,14 +16,15 @@ from tdo_plugin.data.segmentation import load_model
 from tdo_plugin.errors import UserError
 from tdo_plugin.names import check_languages
 from tdo_plugin.pretrained.conversion import write_checkpoint
-from tdo_plugin.pretrained.hugging_face import SEGMENTATION, UNREADABLE, tensors_of, weights
-from tdo_plugin.typed import parse_json, typed
+from tdo_plugin.pretrained.hugging_face import SEGMENTATION, tensors_of, weights
+from tdo_plugin.pretrained.tokenizer_rows import TOKENIZER, json_object, symbols_of
+from tdo_plugin.typed import typed
 
 if TYPE_CHECKING:
     from tdo_plugin.models.tdo_transformer import TdoTransformer
 
 MODEL_TYPE = "tdo"
-CONFIG, TOKENIZER = "config.json", "tokenizer.json"
+CONFIG = "config.json"
 
 
 @dataclass(frozen=True)
@@ -84,7 +85,7 @@ def read(folder: Path) -> Restored:
 
     from tdo_plugin.tasks.tdo_translation import TdoTranslationTask
 
-    config = _json(folder / CONFIG)
+    config = json_object(folder / CONFIG)
     if config.get("model_type") != MODEL_TYPE:
         raise UserError(
             f"`CHECKPOINT` must be a folder of `tdo export` with model_type {MODEL_TYPE} for "
@@ -95,7 +96,7 @@ def read(folder: Path) -> Restored:
     except ValueError as error:
         raise UserError(f"{folder / CONFIG} must be as `tdo export` wrote it; {error}") from None
     check_languages(known.languages, f"{folder / CONFIG}")
-    symbols = _symbols(folder)
+    symbols = symbols_of(folder)
     arguments = _arguments(config, known)
     dictionary = Dictionary()
     for symbol in symbols[dictionary.nspecial :]:
@@ -145,26 +146,6 @@ def _arguments(config: Mapping[str, Any], known: Languages) -> Namespace:
     return args
 
 
-def _symbols(folder: Path) -> list[str]:
-    """The names of all rows."""
-    tokenizer = _json(folder / TOKENIZER)
-    try:
-        vocabulary = tokenizer["model"]["vocab"]
-        entries = [name for name, _ in vocabulary] if isinstance(vocabulary, list) else vocabulary
-        rows = {
-            **(entries if isinstance(entries, dict) else {n: r for r, n in enumerate(entries)}),
-            **{entry["content"]: entry["id"] for entry in tokenizer["added_tokens"]},
-        }
-        symbols = sorted(rows, key=rows.__getitem__)
-        if [rows[symbol] for symbol in symbols] != list(range(len(symbols))):
-            raise ValueError("its rows have gaps")
-    except UNREADABLE as error:
-        raise UserError(
-            f"{folder / TOKENIZER} must be as `tdo export` wrote it: {type(error).__name__}"
-        ) from None
-    return symbols
-
-
 def _weights(folder: Path) -> dict[str, Tensor]:
     return {name: value for path in weights(folder) for name, value in tensors_of(path).items()}
 
@@ -176,14 +157,3 @@ def _load(model: TdoTransformer, state: dict[str, Tensor], folder: Path) -> None
         raise UserError(
             f"{folder} must have the weights of its configuration: {str(error)[:200]}"
         ) from None
-
-
-def _json(path: Path) -> dict[str, Any]:
-    """The object in a JSON file."""
-    try:
-        content = parse_json(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise UserError(f"{path} must be readable: {type(error).__name__}") from None
-    if not isinstance(content, dict):
-        raise UserError(f"{path} must be a JSON object; it is not")
-    return content

@@ -36,7 +36,7 @@ ALLOWED = {
     },
     "pretrained": {
         *("tasks", "models", "data", "runtime"),
-        *("checkpoints", "text_settings", "errors", "names"),
+        *("checkpoints", "text_settings", "typed", "errors", "names"),
     },
     "export": {
         *("evaluation", "pretrained", "models", "modules", "metrics", "data", "runtime"),
