@@ -6,7 +6,8 @@
 FOLDER is written by `tdo export` for transformers or CTranslate2; the file has the source
 sentences, pieces and scores of `tdo translate`. The script needs only the library that reads the
 folder (and sentencepiece for CTranslate2), so it also runs without fairseq and this package. It
-prints how many hypotheses are equal piece by piece, and classifies the others by their scores:
+prints sentences per second, peak memory and seconds until the first sentence, how many hypotheses
+are equal piece by piece, and the others by their scores:
 
     tie     equal scores to 1e-4: several hypotheses are best in single precision
     ours    the hypothesis of `tdo translate` has the better score
@@ -18,12 +19,14 @@ from __future__ import annotations
 import argparse
 import json
 import math
+import resource
 import time
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+STARTED = time.perf_counter()
 Hypothesis = tuple[list[str], float]  # pieces, and log-probability by length
 TIE = 1e-4
 
@@ -170,10 +173,16 @@ def main() -> None:
     args.direction = args.reference.stem
     with args.reference.open(encoding="utf-8") as stream:
         rows = [json.loads(line) for line, _ in zip(stream, range(args.limit), strict=False)]
-    started = time.perf_counter()
+    LIBRARIES[args.library](args, rows[:1])  # imports, loads, and translates a first sentence
+    first = time.perf_counter() - STARTED
+    began = time.perf_counter()
     hypotheses = LIBRARIES[args.library](args, rows)
-    seconds = time.perf_counter() - started
-    print(f"{args.direction}, beam {args.beam}, {args.library}, {seconds:.1f} s")
+    speed = len(rows) / (time.perf_counter() - began)
+    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    print(
+        f"{args.direction}, beam {args.beam}, {args.library}: {speed:.0f} sentences/s, "
+        f"{memory:.0f} MiB, first sentence after {first:.1f} s"
+    )
     print(report(rows, hypotheses, args.show))
 
 

@@ -28,15 +28,14 @@ GROUPS = {
         "monolingual, backtranslate": "extra training data from monolingual text",
     },
     "train": {
-        "train, resume": "train a config's system, or resume it",
-        "estimate": "GPU hours of a training run",
+        "train, resume, estimate": "train a config's system; its GPU hours",
         "average": "average checkpoints into one model",
         "extend, convert": "start from another model",
     },
     "translate": {
         "translate": "translate test sets, files or typed text",
         "score-lm": "perplexity of sentence pairs or text",
-        "export": "for Hugging Face or CTranslate2",
+        "export": "a model for Hugging Face or CTranslate2",
     },
     "evaluate": {
         "score": "BLEU, chrF++, COMET, off-target rates",

@@ -82,12 +82,16 @@ def run(args: argparse.Namespace) -> int:
     if args.out.exists() and not (args.out.is_dir() and not any(args.out.iterdir())):
         raise UserError(f"`DIR` must be new or an empty folder; {args.out} is neither")
     with without_log_lines(logging.WARNING):
+        from tdo_plugin.export.card_numbers import read_scores
+        from tdo_plugin.export.model_card import write_card
         from tdo_plugin.export.opened_model import open_model
 
         opened = open_model(args.checkpoint, args.data, args.average)
+        scores = read_scores(args.scores, opened) if args.scores else None
         try:
             with replaced_folder(args.out.resolve()) as unfinished:
-                what = WRITERS[args.to](opened, unfinished, args)
+                what, library, usage = WRITERS[args.to](opened, unfinished, args)
+                write_card(opened, unfinished, library, usage, scores)
         except ModuleNotFoundError as error:
             raise UserError(
                 f"`--to {args.to}` requires the package {error.name}: "
@@ -100,12 +104,11 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _hugging_face(opened: OpenedModel, folder: Path, args: argparse.Namespace) -> str:
+def _hugging_face(opened: OpenedModel, folder: Path, args: argparse.Namespace) -> Written:
     """Write a folder for transformers: M2M100 if it computes the same, else modules of its own."""
     import torch
 
     from tdo_plugin.export.generation_settings import generation_settings
-    from tdo_plugin.export.model_card import write_card
     from tdo_plugin.export.plain_m2m100 import misfits, write_model
     from tdo_plugin.export.tokenizer_files import write_tokenizer
     from tdo_plugin.export.usage import transformers_usage
@@ -119,26 +122,27 @@ def _hugging_face(opened: OpenedModel, folder: Path, args: argparse.Namespace) -
 
         # writes configuration, weights and modules; returns a program for the card
         usage = remote_code.write(opened, folder, dtype)
-        what = "transformers, with trust_remote_code=True"
-    else:
-        write_model(opened, folder, dtype)
-        usage, what = transformers_usage(opened), "transformers, M2M100"
-    write_card(opened, folder, "transformers", usage, args.scores)
-    return what
+        return "transformers, with trust_remote_code=True", "transformers", usage
+    write_model(opened, folder, dtype)
+    return "transformers, M2M100", "transformers", transformers_usage(opened)
 
 
-def _ctranslate2(opened: OpenedModel, folder: Path, args: argparse.Namespace) -> str:
+def _ctranslate2(opened: OpenedModel, folder: Path, args: argparse.Namespace) -> Written:
     from tdo_plugin.export.ctranslate2_folder import check_encoder_decoder, write_ctranslate2
-    from tdo_plugin.export.model_card import write_card
     from tdo_plugin.export.usage import ctranslate2_usage
 
     check_encoder_decoder(opened)
     write_ctranslate2(opened, folder, args.quantization)
-    write_card(opened, folder, "ctranslate2", ctranslate2_usage(opened), args.scores)
-    return f"CTranslate2, {args.quantization or 'float32'}"
+    return (
+        f"CTranslate2, {args.quantization or 'float32'}",
+        "ctranslate2",
+        ctranslate2_usage(opened),
+    )
 
 
-WRITERS: dict[str, Callable[[OpenedModel, Path, argparse.Namespace], str]] = {
+# what was written, its library, and a program for the card
+Written = tuple[str, str, str]
+WRITERS: dict[str, Callable[[OpenedModel, Path, argparse.Namespace], Written]] = {
     "hf": _hugging_face,
     "ctranslate2": _ctranslate2,
 }

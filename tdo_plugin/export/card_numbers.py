@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from itertools import permutations
 from pathlib import Path
 
@@ -13,8 +14,21 @@ from tdo_plugin.export.opened_model import OpenedModel
 from tdo_plugin.runtime.files import sha256
 
 
-def read_scores(path: Path, opened: OpenedModel) -> tuple[ScoreSheet, SystemScores]:
-    """A score sheet, and the scores in it of the model.
+@dataclass(frozen=True)
+class Scores:
+    """A score sheet, and the model's scores in it."""
+
+    sheet: ScoreSheet
+    system: SystemScores
+
+    @property
+    def data(self) -> str:
+        """The name of the data folder with the test sets."""
+        return Path(str(self.system.provenance.get("data") or "unknown data")).name
+
+
+def read_scores(path: Path, opened: OpenedModel) -> Scores:
+    """The scores of a model in a `scores.json` of `tdo score`.
 
     Raises:
         UserError: the sheet is unreadable, or has no scores of this checkpoint, recognised by the
@@ -24,7 +38,7 @@ def read_scores(path: Path, opened: OpenedModel) -> tuple[ScoreSheet, SystemScor
     digest = [sha256(opened.path)]
     for system in sheet.systems:
         if system.provenance.get("settings", {}).get("checkpoints_sha256") == digest:
-            return sheet, system
+            return Scores(sheet, system)
     names = ", ".join(system.name for system in sheet.systems)
     raise UserError(
         f"`--scores` must have scores of {opened.path.name}, translated by `tdo translate`; {path} "
@@ -32,8 +46,9 @@ def read_scores(path: Path, opened: OpenedModel) -> tuple[ScoreSheet, SystemScor
     )
 
 
-def score_lines(sheet: ScoreSheet, system: SystemScores, opened: OpenedModel) -> Iterator[str]:
+def score_lines(scores: Scores, opened: OpenedModel) -> Iterator[str]:
     """A table of scores by direction, the signatures of the metrics, and the search."""
+    sheet, system = scores.sheet, scores.system
     metrics = [METRICS[key] for key in sheet.metrics]
     yield f"| direction | trained | sentences | {' | '.join(each.name for each in metrics)} |"
     yield "|---|---|---|" + "---|" * len(metrics)
@@ -48,7 +63,7 @@ def score_lines(sheet: ScoreSheet, system: SystemScores, opened: OpenedModel) ->
     yield ""
     yield (
         f"Search: beam {settings['beam']}, length penalty {settings['length_penalty']}, "
-        f"{settings['precision']}, by `tdo translate` on `{_name(system.provenance.get('data'))}`. "
+        f"{settings['precision']}, by `tdo translate` on `{scores.data}`. "
         "Signatures:"
     )
     yield ""
@@ -56,9 +71,9 @@ def score_lines(sheet: ScoreSheet, system: SystemScores, opened: OpenedModel) ->
         yield from (f"- {METRICS[key].name}: `{line}`" for line in lines)
 
 
-def untested(opened: OpenedModel, system: SystemScores | None) -> Iterator[str]:
+def untested(opened: OpenedModel, scores: Scores | None) -> Iterator[str]:
     """What no score covers, as sentences."""
-    tested = {row.direction for row in system.directions} if system else set()
+    tested = {row.direction for row in scores.system.directions} if scores else set()
     pairs = ["-".join(pair) for pair in permutations(opened.languages, 2)]
     for kind, directions in (
         ("trained", [pair for pair in pairs if pair in opened.directions and pair not in tested]),
@@ -66,11 +81,7 @@ def untested(opened: OpenedModel, system: SystemScores | None) -> Iterator[str]:
     ):
         if directions:
             shown = ", ".join(directions[:12]) + (", ..." if len(directions) > 12 else "")
-            yield f"{len(directions)} {kind} directions: {shown}"
-    if system:
-        yield f"text from other sources than `{_name(system.provenance.get('data'))}`"
+            yield f"{kind} directions ({len(directions)}): {shown}"
+    if scores:
+        yield f"text from other sources than `{scores.data}`"
     yield "bias, toxicity and safety of translations"
-
-
-def _name(path: object) -> str:
-    return Path(str(path or "")).name or "unknown"

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from tdo_plugin.data.databin import settings_of as folder_settings
-from tdo_plugin.export.card_numbers import read_scores, score_lines, untested
+from tdo_plugin.export.card_numbers import Scores, score_lines, untested
 from tdo_plugin.export.opened_model import OpenedModel
 from tdo_plugin.metrics.textform import TextForm, form_shown
 from tdo_plugin.runtime.files import write_text
@@ -20,7 +20,7 @@ PREPARED = "prepare.json"  # of `tdo prepare`: title, licence and citation of th
 
 
 def write_card(
-    opened: OpenedModel, folder: Path, library: str, usage: str, scores: Path | None = None
+    opened: OpenedModel, folder: Path, library: str, usage: str, scores: Scores | None = None
 ) -> None:
     """Write the card.
 
@@ -29,16 +29,12 @@ def write_card(
         folder: an existing folder.
         library: the one that reads the folder, as the Hugging Face Hub names it.
         usage: text with a program that translates.
-        scores: a `scores.json` of `tdo score` with scores of this checkpoint.
-
-    Raises:
-        UserError: the scores are unreadable, or of another checkpoint.
+        scores: of this checkpoint.
     """
     write_text(folder / CARD, _lines(opened, library, usage, scores))
 
 
-def _lines(opened: OpenedModel, library: str, usage: str, scores: Path | None) -> Iterator[str]:
-    sheet, system = read_scores(scores, opened) if scores else (None, None)
+def _lines(opened: OpenedModel, library: str, usage: str, scores: Scores | None) -> Iterator[str]:
     languages = ", ".join(opened.languages)
     yield from _front_matter(opened, library)
     yield f"# Translation between {languages}"
@@ -48,12 +44,12 @@ def _lines(opened: OpenedModel, library: str, usage: str, scores: Path | None) -
     yield from _text(opened)
     yield from ("", "## Training", "", *_training(opened))
     yield from ("", "## Scores", "")
-    if sheet is not None and system is not None:
-        yield from score_lines(sheet, system, opened)
+    if scores:
+        yield from score_lines(scores, opened)
     else:
         yield "None were given to `tdo export`."
     yield from ("", "Not tested:", "")
-    yield from (f"- {what}" for what in untested(opened, system))
+    yield from (f"- {what}" for what in untested(opened, scores))
 
 
 def _front_matter(opened: OpenedModel, library: str) -> Iterator[str]:

@@ -17,15 +17,16 @@ from tdo_plugin.data.segmentation import load_model
 from tdo_plugin.errors import UserError
 from tdo_plugin.names import check_languages
 from tdo_plugin.pretrained.conversion import RECORD, write_checkpoint
-from tdo_plugin.pretrained.hugging_face import SEGMENTATION, symbols_of, tensors_of, weights
+from tdo_plugin.pretrained.hugging_face import SEGMENTATION, tensors_of, weights
+from tdo_plugin.pretrained.tokenizer_rows import TOKENIZER, json_object, symbols_of
 from tdo_plugin.runtime.files import write_text
-from tdo_plugin.typed import parse_json, typed
+from tdo_plugin.typed import typed
 
 if TYPE_CHECKING:
     from tdo_plugin.models.tdo_transformer import TdoTransformer
 
 MODEL_TYPE = "tdo"
-CONFIG, TOKENIZER = "config.json", "tokenizer.json"
+CONFIG = "config.json"
 
 
 @dataclass(frozen=True)
@@ -94,7 +95,7 @@ def read(folder: Path) -> Restored:
 
     from tdo_plugin.tasks.tdo_translation import TdoTranslationTask
 
-    config = _json(folder / CONFIG)
+    config = json_object(folder / CONFIG)
     if config.get("model_type") != MODEL_TYPE:
         raise UserError(
             f"`CHECKPOINT` must be a folder of `tdo export` with model_type {MODEL_TYPE} for "
@@ -166,14 +167,3 @@ def _load(model: TdoTransformer, state: dict[str, Tensor], folder: Path) -> None
         raise UserError(
             f"{folder} must have the weights of its configuration: {str(error)[:200]}"
         ) from None
-
-
-def _json(path: Path) -> dict[str, Any]:
-    """The object in a JSON file."""
-    try:
-        content = parse_json(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise UserError(f"{path} must be readable: {type(error).__name__}") from None
-    if not isinstance(content, dict):
-        raise UserError(f"{path} must be a JSON object; it is not")
-    return content

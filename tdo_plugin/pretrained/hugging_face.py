@@ -15,6 +15,7 @@ from tdo_compat.settings import shown
 from tdo_plugin.data.segmentation import load_model
 from tdo_plugin.errors import UserError
 from tdo_plugin.pretrained.original import FILLER, Original, Sizes, fill_up, tag
+from tdo_plugin.pretrained.tokenizer_rows import symbols_of
 
 SEGMENTATION = "sentencepiece.bpe.model"
 WEIGHTS = ("model.safetensors", "pytorch_model.bin")
@@ -206,27 +207,11 @@ def _symbols(folder: Path, family: str, rows: int) -> tuple[list[str], dict[str,
     return symbols, tags, remarks
 
 
-def symbols_of(folder: Path) -> list[str]:
-    """The names of all rows in a folder that `tdo export` wrote.
-
-    Raises:
-        UserError: `tokenizer.json` is missing or damaged.
-    """
-    from tokenizers import Tokenizer
-
-    _needs(folder, "tokenizer.json")
-    try:
-        rows = Tokenizer.from_file(str(folder / "tokenizer.json")).get_vocab()
-    except Exception as error:  # the library has no class of its own for its errors
-        raise UserError(f"{folder}/tokenizer.json must be readable: {_line(error)}") from None
-    return sorted(rows, key=lambda symbol: rows[symbol])
-
-
 def _exported_symbols(folder: Path, family: str) -> tuple[list[str], dict[str, int]]:
     """As :func:`_symbols`, of a folder that `tdo export` wrote, whose names are fairseq's."""
     symbols = symbols_of(folder)
-    matches = ((row, TAGS[family].fullmatch(symbol)) for row, symbol in enumerate(symbols))
-    tags = {match[1]: row for row, match in matches if match}
+    matches = {row: TAGS[family].fullmatch(symbol) for row, symbol in enumerate(symbols)}
+    tags = {match[1]: row for row, match in matches.items() if match}
     if not tags:
         raise UserError(
             f"`--from` must be m2m100 for {folder}, a folder of tdo export; it is {family}"

@@ -8,11 +8,13 @@ import sys
 import pytest
 import torch
 from support.commands import exit_code
+from support.data import kept_logging
 from support.exported import AWKWARD, BOTH_TAGS, PLAIN, export, exported
 from support.prepared import TEST_SENTENCES, prepared, trained
 from support.pretrained import convert, facts, sinusoids
 
 from tdo_compat.checkpoint import safe_load
+from tdo_plugin.cli import main
 from tdo_plugin.evaluation.decoding.decoding_options import DecodingOptions
 from tdo_plugin.evaluation.decoding.loading import task_of
 from tdo_plugin.evaluation.decoding.translator import Translator
@@ -216,7 +218,7 @@ def test_the_card_says_what_is_known():
         "Updates: 150 (one checkpoint).",
         "- Command:",
         "None were given",
-        "2 zero-shot directions: de-fr, fr-de",
+        "zero-shot directions (2): de-fr, fr-de",
     ):
         assert said in text, said
 
@@ -232,11 +234,28 @@ def test_weights_in_half_precision(tmp_path):
     assert json.loads((out / "config.json").read_text())["dtype"] == "bfloat16"
 
 
+def test_the_card_has_the_checkpoints_scores(tmp_path, refused):
+    out, sheets = tmp_path / "out", tmp_path / "scores"
+    with kept_logging():
+        words = ["--path", str(trained(*PLAIN)), "--out", str(out), "--cpu", "--pairs", "de-fr"]
+        assert main(["translate", str(prepared().root), *words]) == 0
+        assert main(["score", f"small={out}", "--out", str(sheets)]) == 0
+    scores = sheets / "scores.json"
+    export(trained(*PLAIN), tmp_path / "hf", "--scores", scores)
+    card = (tmp_path / "hf" / "README.md").read_text(encoding="utf-8")
+    assert re.search(rf"\| de-fr \| no \| {TEST_SENTENCES} \| \d+\.\d \|", card)
+    assert "`BLEU|nrefs:1|" in card and "beam 4, length penalty 1.0" in card
+    assert "trained directions (4): " in card and "zero-shot directions (1): fr-de" in card
+    message = refused(trained(*BOTH_TAGS), tmp_path / "other", "--scores", scores)
+    assert "`--scores` must have scores of" in message and "(small)" in message
+
+
 @pytest.fixture
 def refused(capsys):
     """The one line of an export that is refused; nothing is written."""
 
     def run(checkpoint, out, *words, to="hf") -> str:
+        capsys.readouterr()
         before = sorted(out.parent.iterdir())
         assert exit_code("export", checkpoint, out, "--to", to, *words) == 2
         assert sorted(out.parent.iterdir()) == before

@@ -13,7 +13,13 @@ from typing import Any
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
-from transformers import GenerationMixin, LogitsProcessor, LogitsProcessorList, PreTrainedModel
+from transformers import (
+    ForcedEOSTokenLogitsProcessor,
+    GenerationMixin,
+    LogitsProcessor,
+    LogitsProcessorList,
+    PreTrainedModel,
+)
 from transformers.utils import ModelOutput
 
 from tdo_plugin.export.remote_code.configuration_tdo import TdoConfig
@@ -96,23 +102,27 @@ class TdoCache:
             self.tokens = self.tokens.index_select(0, beam_idx)
 
 
-class FirstTag(LogitsProcessor):
-    """Forces the language tag that begins each target; its log-probability counts.
+class ForcedToken(LogitsProcessor):
+    """Forces a token at one position of each target; its log-probability counts.
+
+    It counts as 0 if the token was excluded, as an end symbol before the minimum length.
 
     Args:
-        tags: token ids (B,).
+        tokens: the token ids (B,), or (1,) for all sentences.
+        position: from 0.
     """
 
-    def __init__(self, tags: Tensor) -> None:
-        self.tags = tags
+    def __init__(self, tokens: Tensor, position: int) -> None:
+        self.tokens, self.position = tokens, position
 
     def __call__(self, input_ids: Tensor, scores: Tensor) -> Tensor:
-        """Scores (R, V) of the next token, in the first step that of the tag alone."""
-        if input_ids.size(1) > 1:
+        """Scores (R, V) of the next token of targets (R, T)."""
+        if input_ids.size(1) != self.position:
             return scores
-        tags = self.tags.repeat_interleave(len(scores) // len(self.tags))[:, None]
-        tags = tags.to(scores.device)
-        return torch.full_like(scores, -torch.inf).scatter(1, tags, scores.gather(1, tags))
+        tokens = self.tokens.to(scores.device).repeat_interleave(len(scores) // len(self.tokens))
+        forced, others = tokens[:, None], torch.full_like(scores, -torch.inf)
+        own = scores.gather(1, forced)
+        return others.scatter(1, forced, own.masked_fill(own.isneginf(), 0.0))
 
 
 class TdoEncoder(nn.Module):
@@ -265,14 +275,14 @@ class TdoForConditionalGeneration(PreTrainedModel, GenerationMixin):
     ) -> Any:
         """As in transformers; each target begins with its language's tag if the model has such.
 
-        As in `tdo translate`, the tag's log-probability counts in scores; with
-        ``forced_bos_token_id`` it counts as 0.
+        As in `tdo translate`, the log-probabilities of the tag, and of an end symbol that is forced
+        at the maximum length, count in scores. With ``forced_bos_token_id`` the tag counts as 0.
         """
         side = self.config.target_tag
         if side is not None and kwargs.get("forced_bos_token_id") is None:
             tokens = inputs if inputs is not None else kwargs.get("input_ids")
             ids = languages(self.config, side, kwargs.get(f"{side}_lang_id"), tokens)
-            first = FirstTag(ids.new_tensor(self.config.tag_ids)[ids])
+            first = ForcedToken(ids.new_tensor(self.config.tag_ids)[ids], 1)
             logits_processor = LogitsProcessorList([first, *(logits_processor or ())])
         return super().generate(inputs, generation_config, logits_processor, **kwargs)
 
@@ -353,6 +363,14 @@ class TdoForConditionalGeneration(PreTrainedModel, GenerationMixin):
     def _supports_default_dynamic_cache(cls) -> bool:
         """No: the first forward pass makes a cache of the model's own."""
         return False
+
+    def _get_logits_processor(self, *args: Any, **kwargs: Any) -> LogitsProcessorList:
+        return LogitsProcessorList(
+            ForcedToken(torch.as_tensor(part.eos_token_id).flatten()[:1], part.max_length - 1)
+            if isinstance(part, ForcedEOSTokenLogitsProcessor)
+            else part
+            for part in super()._get_logits_processor(*args, **kwargs)
+        )
 
     def _update_model_kwargs_for_generation(
         self, outputs: TdoOutput, model_kwargs: dict[str, Any], **kwargs: Any

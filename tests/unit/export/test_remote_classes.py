@@ -9,7 +9,7 @@ from transformers import DataCollatorForSeq2Seq
 from tdo_plugin.export.remote_code.configuration_tdo import TdoConfig
 from tdo_plugin.export.remote_code.folder import configuration, parameters
 from tdo_plugin.export.remote_code.modeling_tdo import (
-    FirstTag,
+    ForcedToken,
     TdoCache,
     TdoForConditionalGeneration,
     languages,
@@ -97,10 +97,32 @@ def test_each_target_begins_with_its_tag():
     with pytest.raises(ValueError, match="`tgt_lang_id` must be"):
         model.generate(given["source"], max_new_tokens=4)
     scores = torch.randn(4, 9)
-    first = FirstTag(torch.tensor([5, 7]))(torch.zeros(4, 1), scores)
-    assert first.argmax(1).tolist() == [5, 5, 7, 7]
-    assert first[0, 5] == scores[0, 5]
-    assert FirstTag(torch.tensor([5, 7]))(torch.zeros(4, 2), scores) is scores
+    first = ForcedToken(torch.tensor([5, 7]), 1)
+    forced = first(torch.zeros(4, 1), scores)
+    assert forced.argmax(1).tolist() == [5, 5, 7, 7]
+    assert forced[0, 5] == scores[0, 5]
+    assert first(torch.zeros(4, 2), scores) is scores
+    scores[:, 5] = -torch.inf
+    assert first(torch.zeros(4, 1), scores)[0, 5] == 0
+
+
+def test_an_end_at_the_maximum_length_counts():
+    """As in fairseq; in transformers it would be free."""
+    model, given = model_of(**TWO_STAGE), batch()
+    settings = {"num_beams": 2, "max_new_tokens": 2, "min_new_tokens": 1, "length_penalty": 0.0}
+    output = model.generate(
+        given["source"],
+        **settings,
+        forced_eos_token_id=EOS,
+        return_dict_in_generate=True,
+        output_scores=True,
+    )
+    assert output.sequences[:, 2].eq(EOS).all()
+    logits = model(given["source"], decoder_input_ids=output.sequences[:, :2]).logits
+    steps = logits.log_softmax(-1).gather(2, output.sequences[:, 1:, None])
+    torch.testing.assert_close(
+        output.sequences_scores, steps.sum((1, 2)), rtol=0, atol=1e-5, check_dtype=False
+    )
 
 
 def test_attention_masks_hide_tokens():
