@@ -66,7 +66,7 @@ def build_tokenizer(segmentation: bytes, symbols: Sequence[str]) -> Any:
     Raises:
         UserError: as :func:`write_tokenizer`.
     """
-    from tokenizers import AddedToken, decoders, processors
+    from tokenizers import AddedToken, Regex, decoders, processors
 
     proto = _proto(segmentation)
     scores = {
@@ -82,7 +82,7 @@ def build_tokenizer(segmentation: bytes, symbols: Sequence[str]) -> Any:
     tokenizer.normalizer = _normalizer(proto.normalizer_spec)
     tokenizer.pre_tokenizer = _pre_tokenizer(never)
     tokenizer.decoder = decoders.Sequence(
-        [decoders.Replace(MARK, " "), decoders.Fuse(), decoders.Strip(" ", 1000, 1000)]
+        [decoders.Replace(MARK, " "), decoders.Fuse(), decoders.Replace(Regex(r"\A +| +\z"), "")]
     )
     end, row = SPECIALS["eos_token"], symbols.index(SPECIALS["eos_token"])
     tokenizer.post_processor = processors.TemplateProcessing(

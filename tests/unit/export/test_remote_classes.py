@@ -200,6 +200,7 @@ def test_each_sentence_has_its_tag():
     target = made(text_target=texts, tgt_lang="fr")["input_ids"]
     assert [row[0] for row in target] == [TAG["fr"]] * 2
     assert made.decode(rows["input_ids"][0], skip_special_tokens=True) == "one two three"
+    assert made.batch_decode([[EOS], []], skip_special_tokens=True) == ["", ""]
 
 
 def test_languages_can_be_set_once():
