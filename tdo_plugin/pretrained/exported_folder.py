@@ -6,7 +6,7 @@ import json
 import os
 from argparse import Namespace
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +15,7 @@ from torch import Tensor
 from tdo_plugin import text_settings
 from tdo_plugin.data.segmentation import load_model
 from tdo_plugin.errors import UserError
+from tdo_plugin.modules.spec import ModelSpec
 from tdo_plugin.names import check_languages
 from tdo_plugin.pretrained.conversion import RECORD, write_checkpoint
 from tdo_plugin.pretrained.hugging_face import SEGMENTATION, tensors_of, weights
@@ -36,20 +37,21 @@ class Languages:
     Attributes:
         languages: codes, in the order of language ids.
         directions: on which the model was trained.
-        pairs: language pairs with adapters, in the order of their parameters.
         text_settings: options of the task that a checkpoint records.
         text_form: casing and tokenization, as a checkpoint records them.
+        pairs: language pairs with adapters, in the order of their parameters.
         max_source_positions: most tokens of a source.
         max_target_positions: most tokens of a target.
     """
 
     languages: tuple[str, ...]
     directions: tuple[str, ...]
-    pairs: tuple[str, ...]
     text_settings: dict[str, Any]
     text_form: dict[str, Any]
-    max_source_positions: int
-    max_target_positions: int
+    # transformers saves no values that are defaults
+    pairs: tuple[str, ...] = ()
+    max_source_positions: int = ModelSpec.max_source_positions
+    max_target_positions: int = ModelSpec.max_target_positions
 
 
 @dataclass(frozen=True)
@@ -102,7 +104,8 @@ def read(folder: Path) -> Restored:
             f"`--from {MODEL_TYPE}`; {folder} has {config.get('model_type')}"
         )
     try:
-        known = typed({name: config.get(name) for name in Languages.__annotations__}, Languages, "")
+        names = [field.name for field in fields(Languages)]
+        known = typed({name: config[name] for name in names if name in config}, Languages, CONFIG)
     except ValueError as error:
         raise UserError(f"{folder / CONFIG} must be as `tdo export` wrote it; {error}") from None
     check_languages(known.languages, f"{folder / CONFIG}")
@@ -140,8 +143,9 @@ def _arguments(config: Mapping[str, Any], known: Languages) -> Namespace:
     args: Namespace = options.parse_args_and_arch(
         options.get_training_parser(), input_args=[*words, "adam", "--save-dir", os.devnull]
     )
+    usual = {field.name: field.default for field in fields(ModelSpec)}
     for name, option in OPTIONS.items():
-        value = config.get(name, option.default)
+        value = config.get(name, usual[name])
         value = ",".join(map(str, value)) if name == "init" else value
         setattr(args, destination(option.flag), value)
     args.tdo_ffn_dim = args.tdo_stage2_ffn_dim

@@ -58,24 +58,31 @@ def test_a_batch_of_all_directions_is_translated_alike(checkpoint, folder, rows,
     assert result["texts"] == expected
     assert result["first"] == expected[0]
     assert result["dtype"] == "torch.bfloat16" and len(result["half"]) == len(rows)
+    again = folder.with_name("model-again")  # saved by transformers
+    shutil.copy(folder / "sentencepiece.bpe.model", again)
+    assert exit_code("convert", again, "--from", "tdo", "--out", tmp_path / "back") == 0
+    same_weights(checkpoint, tmp_path / "back" / "model.pt")
     opened = open_model(checkpoint, prepared().root)
+    assert open_model(tmp_path / "back" / "model.pt", prepared().root).spec == opened.spec
     tags = {opened.row(tag) for tag in opened.tags.values()}
     assert not {0, 1, 2, *tags} & {*result["awkward"]}  # it is text
     for ids, labels in zip(result["ids"], result["labels"], strict=True):
         assert len(tags & {*ids}) == len(tags & {*labels}) == 1
 
 
-@pytest.mark.long
-def test_convert_restores_the_checkpoint(checkpoint, folder, rows, tmp_path):
-    back = tmp_path / "back"
-    assert exit_code("convert", folder, "--from", "tdo", "--out", back) == 0
-    before, after = (
-        safe_load(str(path), map_location="cpu") for path in (checkpoint, back / "model.pt")
-    )
+def same_weights(checkpoint, other):
+    before, after = (safe_load(str(path), map_location="cpu") for path in (checkpoint, other))
     assert before["task_state"] == after["task_state"]
     assert before["model"].keys() == after["model"].keys()
     for name, value in before["model"].items():
         assert value.dtype == after["model"][name].dtype and value.equal(after["model"][name]), name
+
+
+@pytest.mark.long
+def test_convert_restores_the_checkpoint(checkpoint, folder, rows, tmp_path):
+    back = tmp_path / "back"
+    assert exit_code("convert", folder, "--from", "tdo", "--out", back) == 0
+    same_weights(checkpoint, back / "model.pt")
     restored = open_model(back / "model.pt", prepared().root)
     assert restored.spec == open_model(checkpoint, prepared().root).spec
     assert translated(back / "model.pt", tmp_path / "out") == rows

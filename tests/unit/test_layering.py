@@ -35,7 +35,7 @@ ALLOWED = {
         *("errors", "names"),
     },
     "pretrained": {
-        *("tasks", "models", "data", "runtime"),
+        *("tasks", "models", "modules", "data", "runtime"),
         *("checkpoints", "text_settings", "typed", "errors", "names"),
     },
     "export": {

@@ -13,11 +13,11 @@ from torch import Tensor
 
 from tdo_plugin.export.opened_model import OpenedModel
 from tdo_plugin.export.remote_code.code_files import code_files
+from tdo_plugin.pretrained.exported_folder import MODEL_TYPE
 from tdo_plugin.runtime.files import replaced, write_text
 from tdo_plugin.typed import read_json
 
 CONFIG, WEIGHTS, TOKENIZER = "config.json", "model.safetensors", "tokenizer_config.json"
-MODEL_TYPE = "tdo"
 TEXT = "text_settings"  # in the configuration: how text was processed in training
 CLASSES = {
     "AutoConfig": "configuration_tdo.TdoConfig",

@@ -16,42 +16,26 @@ from torch import Tensor, nn
 from transformers import (
     ForcedEOSTokenLogitsProcessor,
     GenerationMixin,
-    LogitsProcessor,
     LogitsProcessorList,
     PreTrainedModel,
 )
 from transformers.utils import ModelOutput
 
 from tdo_plugin.export.remote_code.configuration_tdo import TdoConfig
+from tdo_plugin.export.remote_code.encoder_tdo import (
+    TdoEncoder,
+    TdoEncoderOutput,
+    languages,
+    masked,
+)
+from tdo_plugin.export.remote_code.search_tdo import ForcedToken, TdoCache
 from tdo_plugin.modules.builder import Builder
 from tdo_plugin.modules.language_pairs import LanguagePairs
 from tdo_plugin.modules.methods.neuron_masks import NeuronMasks
 from tdo_plugin.modules.positions import SinusoidalPositions
-from tdo_plugin.modules.source_state import SourceRequest, SourceState
-from tdo_plugin.modules.target_store import TargetStore
-from tdo_plugin.modules.token_context import NO_CONTEXT, TokenContext
 from tdo_plugin.modules.translation_model import TranslationModel
 
 IGNORED = -100  # the label that transformers leaves out of the loss
-
-
-@dataclass
-class TdoEncoderOutput(ModelOutput):
-    """The source after its layers.
-
-    Attributes:
-        last_hidden_state: (B, S, D), output of the last layer that the target reads as a whole; of
-            a decoder-only model the last but one, since the target reads only keys and values of
-            the last.
-        hidden_states: output of every layer (B, S, D), if requested.
-        attentions: always None.
-        state: what the target reads: keys and values of every layer.
-    """
-
-    last_hidden_state: Tensor | None = None
-    hidden_states: tuple[Tensor, ...] | None = None
-    attentions: None = None
-    state: SourceState | None = None
 
 
 @dataclass
@@ -73,102 +57,6 @@ class TdoOutput(ModelOutput):
     @property
     def past_key_values(self) -> TdoCache | None:
         return self.cache
-
-
-class TdoCache:
-    """The target so far: its tokens, and what the layers keep of them.
-
-    Args:
-        store: of the model's layers.
-    """
-
-    def __init__(self, store: TargetStore) -> None:
-        self.store = store
-        self.tokens: Tensor | None = None  # (R, T)
-
-    def append(self, tokens: Tensor) -> Tensor:
-        """All tokens of the target, given the new ones (R, T)."""
-        self.tokens = tokens if self.tokens is None else torch.cat([self.tokens, tokens], 1)
-        return self.tokens
-
-    def get_seq_length(self, layer_idx: int = 0) -> int:
-        """The number of target positions so far."""
-        return self.store.length
-
-    def reorder_cache(self, beam_idx: Tensor) -> None:
-        """Keep these rows (R,), in this order; each sentence's from rows of its own."""
-        self.store.reorder(beam_idx)
-        if self.tokens is not None:
-            self.tokens = self.tokens.index_select(0, beam_idx)
-
-
-class ForcedToken(LogitsProcessor):
-    """Forces a token at one position of each target; its log-probability counts.
-
-    It counts as 0 if the token was excluded, as an end symbol before the minimum length.
-
-    Args:
-        tokens: the token ids (B,), or (1,) for all sentences.
-        position: from 0.
-    """
-
-    def __init__(self, tokens: Tensor, position: int) -> None:
-        self.tokens, self.position = tokens, position
-
-    def __call__(self, input_ids: Tensor, scores: Tensor) -> Tensor:
-        """Scores (R, V) of the next token of targets (R, T)."""
-        if input_ids.size(1) != self.position:
-            return scores
-        tokens = self.tokens.to(scores.device).repeat_interleave(len(scores) // len(self.tokens))
-        forced, others = tokens[:, None], torch.full_like(scores, -torch.inf)
-        own = scores.gather(1, forced)
-        return others.scatter(1, forced, own.masked_fill(own.isneginf(), 0.0))
-
-
-class TdoEncoder(nn.Module):
-    """The source stream of a model, which registers the parameters itself."""
-
-    main_input_name = "input_ids"
-
-    def __init__(self, core: TranslationModel, config: TdoConfig) -> None:
-        super().__init__()
-        self._core = (core,)  # a tuple, so that parameters are registered once
-        self.config = config
-
-    def forward(
-        self,
-        input_ids: Tensor,
-        attention_mask: Tensor | None = None,
-        src_lang_id: Tensor | None = None,
-        tgt_lang_id: Tensor | None = None,
-        output_attentions: bool | None = None,
-        output_hidden_states: bool | None = None,
-        return_dict: bool | None = None,
-    ) -> TdoEncoderOutput:
-        """Encode sources (B, S); see :meth:`TdoForConditionalGeneration.forward`."""
-        if output_attentions:
-            raise ValueError("`output_attentions` must be off: attention weights are not kept")
-        (core,) = self._core
-        spec = core.spec
-        tokens = masked(input_ids, attention_mask, self.config.pad_token_id)
-        last = spec.read_layers or spec.source_layers
-        layers = range(1, spec.source_layers + 1) if output_hidden_states else [last]
-        context = self._context(core, tokens, src_lang_id, tgt_lang_id)
-        (state,) = core.encode_all([SourceRequest(tokens, layers, context=context)])
-        outputs = state.layer_outputs
-        return TdoEncoderOutput(
-            last_hidden_state=outputs[last],
-            hidden_states=tuple(outputs.values()) if output_hidden_states else None,
-            state=replace(state, layer_outputs={}),
-        )
-
-    def _context(
-        self, core: TranslationModel, tokens: Tensor, src: Tensor | None, tgt: Tensor | None
-    ) -> TokenContext:
-        if not (core.spec.language_aware or core.spec.pair_aware):
-            return NO_CONTEXT
-        sources = languages(self.config, "src", src, tokens) if core.spec.pair_aware else None
-        return core.language_context(sources, languages(self.config, "tgt", tgt, tokens))
 
 
 class TdoForConditionalGeneration(PreTrainedModel, GenerationMixin):
@@ -397,34 +285,3 @@ def core_of(config: TdoConfig) -> TranslationModel:
         core.neurons.masks = masks.new_zeros(config.masked_pairs, masks.size(1))
         core.neurons.pairs = pairs.new_zeros(config.masked_pairs, 2)
     return core
-
-
-def masked(tokens: Tensor, attention_mask: Tensor | None, padding_idx: int) -> Tensor:
-    """Token ids with padding wherever the attention mask of the same shape is 0."""
-    if attention_mask is None:
-        return tokens
-    return tokens.masked_fill(attention_mask.eq(0), padding_idx)
-
-
-def languages(config: TdoConfig, side: str, given: Tensor | None, tokens: Tensor | None) -> Tensor:
-    """The index of each sentence's language (B,), from 0.
-
-    Args:
-        config: of the model.
-        side: `src` or `tgt`.
-        given: the indices, if given.
-        tokens: sources (B, S), whose tags are read otherwise.
-
-    Raises:
-        ValueError: indices are not given, and the tags do not say them.
-    """
-    if given is not None:
-        return given.flatten()
-    if tokens is not None and config.source_tag == side:
-        tagged = (tokens[:, :, None] == tokens.new_tensor(config.tag_ids)).any(1)
-        if bool(tagged.any(1).all()):
-            return tagged.int().argmax(1)
-    raise ValueError(
-        f"`{side}_lang_id` must be the index of each sentence's language in {config.languages}, "
-        "as the tokenizer returns it; it is missing"
-    )

@@ -7,13 +7,10 @@ from support.remote_code import EOS, LANGUAGES, SYMBOLS, batch, core_of, opened
 from transformers import DataCollatorForSeq2Seq
 
 from tdo_plugin.export.remote_code.configuration_tdo import TdoConfig
+from tdo_plugin.export.remote_code.encoder_tdo import languages
 from tdo_plugin.export.remote_code.folder import configuration, parameters
-from tdo_plugin.export.remote_code.modeling_tdo import (
-    ForcedToken,
-    TdoCache,
-    TdoForConditionalGeneration,
-    languages,
-)
+from tdo_plugin.export.remote_code.modeling_tdo import TdoForConditionalGeneration
+from tdo_plugin.export.remote_code.search_tdo import ForcedToken, TdoCache
 from tdo_plugin.export.remote_code.tokenization_tdo import TdoTokenizer
 from tdo_plugin.export.tokenizer_files import build_tokenizer
 
