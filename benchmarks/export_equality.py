@@ -6,8 +6,8 @@
 FOLDER is written by `tdo export` for transformers or CTranslate2; the file has the source
 sentences, pieces and scores of `tdo translate`. The script needs only the library that reads the
 folder (and sentencepiece for CTranslate2), so it also runs without fairseq and this package. It
-prints sentences per second, peak memory and seconds until the first sentence, how many hypotheses
-are equal piece by piece, and the others by their scores:
+prints sentences per CPU second, peak memory and CPU seconds until the first sentence, how many
+hypotheses are equal piece by piece, and the others by their scores:
 
     tie     equal scores to 1e-4: several hypotheses are best in single precision
     ours    the hypothesis of `tdo translate` has the better score
@@ -26,7 +26,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-STARTED = time.perf_counter()
 Hypothesis = tuple[list[str], float]  # pieces, and log-probability by length
 TIE = 1e-4
 
@@ -174,14 +173,13 @@ def main() -> None:
     with args.reference.open(encoding="utf-8") as stream:
         rows = [json.loads(line) for line, _ in zip(stream, range(args.limit), strict=False)]
     LIBRARIES[args.library](args, rows[:1])  # imports, loads, and translates a first sentence
-    first = time.perf_counter() - STARTED
-    began = time.perf_counter()
+    first = time.process_time()
     hypotheses = LIBRARIES[args.library](args, rows)
-    speed = len(rows) / (time.perf_counter() - began)
+    speed = len(rows) / (time.process_time() - first)
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     print(
-        f"{args.direction}, beam {args.beam}, {args.library}: {speed:.0f} sentences/s, "
-        f"{memory:.0f} MiB, first sentence after {first:.1f} s"
+        f"{args.direction}, beam {args.beam}, {args.library}: {speed:.0f} sentences per CPU "
+        f"second, {memory:.0f} MiB, first sentence after {first:.1f} CPU seconds"
     )
     print(report(rows, hypotheses, args.show))
 
