@@ -101,7 +101,12 @@ def test_a_dry_set_up_installs_nothing(clone: Path, tmp_path: Path) -> None:
     pip = [words[3:] for words in commands if words[1:3] == ["-m", "pip"]]
     (project,) = (words for words in pip if words[0] == "install")
     pins = ["--no-compile", "-c", ".venv/constraints.txt", "torch==2.13.0"]
-    assert project == ["install", *pins, "-e", ".[report,tensorboard,corpora,completion,docs,dev]"]
+    assert project == [
+        "install",
+        *pins,
+        "-e",
+        ".[report,tensorboard,corpora,completion,serve,docs,dev]",
+    ]
     *_, setup, bytecode = commands
     assert setup[1:] == ["-m", "tdo_plugin", "setup"] and bytecode[1] == "-c"
     assert not (bare / ".venv").exists()
