@@ -26,7 +26,7 @@ def explained_page(
         if len(html.encode()) < LARGEST:
             return html
     raise UserError(
-        f"`--text` must be shorter, or there must be fewer languages or models; the page would have "
+        "`--text` must be shorter, or there must be fewer languages or models; the page would have "
         f"{len(html.encode()):,} bytes, more than {LARGEST:,}"
     )
 

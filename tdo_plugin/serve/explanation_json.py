@@ -12,7 +12,6 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from tdo_plugin.data.segmentation import MARK
 from tdo_plugin.serve.explained_translation import ExplainedTranslation
 
 UNIT = 255

@@ -66,7 +66,7 @@ async def read_json(request: Request, limits: Limits) -> Any:
     """
     try:
         body = await asyncio.wait_for(_body(request, limits.body), limits.body_seconds)
-    except asyncio.TimeoutError:  # in Python 3.10 not the builtin  # noqa: UP041
+    except asyncio.TimeoutError:  # in Python 3.10 another than the builtin
         raise RequestError(
             408,
             "slow",
@@ -103,9 +103,9 @@ def translate_request(content: Any, limits: Limits) -> TranslateRequest:
 def explain_request(content: Any, limits: Limits) -> ExplainRequest:
     """As `translate_request`, for a request to explain."""
     fields = _fields(content, ("model", "text", "source", "target"))
-    names = (_string(fields, name) for name in ("source", "target"))
+    source, target = (_string(fields, name) for name in ("source", "target"))
     return ExplainRequest(
-        _string(fields, "model"), _text(fields, limits), *names, _beam(fields, limits)
+        _string(fields, "model"), _text(fields, limits), source, target, _beam(fields, limits)
     )
 
 

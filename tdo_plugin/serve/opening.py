@@ -14,8 +14,8 @@ from tdo_plugin.errors import UserError
 from tdo_plugin.evaluation.decoding.decoded_checkpoints import resolve
 from tdo_plugin.evaluation.decoding.decoding_options import DecodingOptions
 from tdo_plugin.evaluation.decoding.worker import Work
-from tdo_plugin.serve.explained_translation import check_explicable
 from tdo_plugin.metrics.language_id import Identifier, identifier
+from tdo_plugin.serve.explained_translation import check_explicable
 from tdo_plugin.serve.served_model import ServedModel
 from tdo_plugin.text_settings import is_multilingual, pairs_of, task_options
 

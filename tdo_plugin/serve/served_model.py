@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from tdo_plugin.errors import UserError
-from tdo_plugin.serve.explained_translation import explain_translation
 from tdo_plugin.metrics.language_id import UNDETECTABLE, Identifier
+from tdo_plugin.serve.explained_translation import explain_translation
 from tdo_plugin.serve.explanation_json import DIGITS, explanation_json
 from tdo_plugin.serve.sentence_split import joined_by_line, sentences_by_line
 

@@ -1,6 +1,7 @@
 """`tdo serve` and `tdo explain`: what they answer, refuse and survive."""
 
 import base64
+import contextlib
 import http.client
 import importlib.util
 import json
@@ -266,10 +267,8 @@ def test_large_bodies_are_refused_before_they_are_read(server):
             pass
         assert not answered or answered.startswith(b"HTTP/1.1 413 ")
     for _ in range(3):
-        try:
+        with contextlib.suppress(ConnectionError):
             assert server.asked("POST", "/api/translate", b"a" * 10_000_000)[0] == 413
-        except ConnectionError:
-            pass
     assert server.asked("GET", "/health")[0] == 200
 
 
@@ -283,10 +282,9 @@ def test_bytes_that_are_no_http(server):
         with socket.create_connection(("127.0.0.1", server.port), 30) as raw:
             raw.sendall(sent)
             raw.settimeout(10)
-            try:
-                assert raw.recv(100).startswith((b"HTTP/1.1 4", b""))
-            except ConnectionError:
-                pass
+            with contextlib.suppress(ConnectionError):
+                received = raw.recv(100)
+                assert not received or received.startswith(b"HTTP/1.1 4")
     assert server.asked("GET", "/health")[0] == 200
 
 

@@ -134,8 +134,10 @@ def test_the_second_sentence_is_explained(tab, server):
     translated(page)
     page.get_by_role("button", name="Look inside: English, two stages").click()
     page.get_by_label("Sentence").select_option("1")
+    # without the shares below the pieces
     page.wait_for_function(
-        "document.querySelector('.strip:last-of-type').innerText.includes('Haus')"
+        "document.querySelector('[aria-label=\"Pieces of the source\"]')"
+        ".textContent.replace(/\\d/g, '').includes('Haus')"
     )
 
 

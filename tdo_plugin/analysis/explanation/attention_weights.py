@@ -122,7 +122,8 @@ def weights_of(query: Tensor, key: Tensor, mask: Tensor | None) -> Tensor:
     scores = query.to(wide) @ key.to(wide).transpose(-1, -2) * query.size(-1) ** -0.5
     if mask is not None:
         scores = scores.masked_fill(~_boolean(mask, scores), float("-inf"))
-    return scores.softmax(-1)[0]
+    weights: Tensor = scores.softmax(-1)[0]
+    return weights
 
 
 def _boolean(mask: Tensor, scores: Tensor) -> Tensor:

@@ -2,9 +2,9 @@
 
 The measure is equation 11 of Qu et al., with the similarity that their code computes for a single
 sentence, a correlation of the mean states; the published figures average it over a test set. Here
-the model's own translation takes the place of the reference translation, which a typed sentence does
-not have (ours). So the score is only as meaningful as the translation: where it is off target, the
-state is compared with a sentence of another language.
+the model's own translation takes the place of the reference translation, which a typed sentence
+does not have (ours). So the score is only as meaningful as the translation: where it is off target,
+the state is compared with a sentence of another language.
 
 Shapes: S source, D model width.
 """

@@ -8,7 +8,7 @@ from typing import Any
 from fairseq.data import ConcatDataset
 
 
-class JoinedDirections(ConcatDataset):
+class JoinedDirections(ConcatDataset):  # type: ignore[misc]  # fairseq has no types
     """Data sets for inference, one after the other, their sentences numbered from 0.
 
     Each sentence keeps the tag and the language ids of its direction.

@@ -17,8 +17,8 @@ from tdo_plugin.serve.sentence_split import joined_by_line, sentences_by_line
         ("about 3.5 metres. on and on", [["about 3.5 metres. on and on"]]),
         ("one\n\n two \r\nthree", [["one"], [], ["two"], ["three"]]),
         (
-            "犬が走る。猫も走る！「はい。」終わり",
-            [["犬が走る。", "猫も走る！", "「はい。」", "終わり"]],
+            "犬が走る。猫も走る\uff01「はい。」終わり",
+            [["犬が走る。", "猫も走る\uff01", "「はい。」", "終わり"]],
         ),
         ("هل تسمع؟ نعم أسمع.", [["هل تسمع؟", "نعم أسمع."]]),
         ("\u00bfQuien vive? \u00bfQuien va?", [["\u00bfQuien vive?", "\u00bfQuien va?"]]),
