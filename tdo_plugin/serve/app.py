@@ -77,16 +77,17 @@ class Application:
     async def _translate(self, request: Request) -> Any:
         order = translate_request(await read_json(request, self._limits), self._limits)
         model = self._model(order.model)
-        targets = model.targets(order.source, order.targets)
-        self._note(request, order.model, order.source, targets, order.text)
+        model.check(order.source, order.targets)
+        targets = order.targets if isinstance(order.targets, str) else ",".join(order.targets)
+        self._note(request, f"{order.model} {order.source}-{targets}", order.text)
         return await self._run(
-            request, lambda: model.translate(order.text, order.source, targets, order.beam)
+            request, lambda: model.translate(order.text, order.source, order.targets, order.beam)
         )
 
     async def _explain(self, request: Request) -> Any:
         order = explain_request(await read_json(request, self._limits), self._limits)
         model = self._model(order.model)
-        self._note(request, order.model, order.source, [order.target], order.text)
+        self._note(request, f"{order.model} {order.source}-{order.target}", order.text)
         return await self._run(
             request, lambda: model.explain(order.text, order.source, order.target, order.beam)
         )
@@ -97,11 +98,9 @@ class Application:
             raise RequestError(400, "wrong", f"`model` must be one of {known}; it is {name[:80]}")
         return self._models[name]
 
-    def _note(
-        self, request: Request, model: str, source: str, targets: Sequence[str], text: str
-    ) -> None:
+    def _note(self, request: Request, what: str, text: str) -> None:
         about = repr(text) if self._log_text else f"{len(text)} characters"
-        request.scope[NOTE] = f"{model} {source}-{','.join(targets)} {about}"
+        request.scope[NOTE] = f"{what} {about}"
 
     async def _run(self, request: Request, job: Callable[[], Any]) -> Any:
         """The result of a job, which is dropped if the client goes before it begins."""

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from tdo_plugin import __version__
 from tdo_plugin.errors import UserError
+from tdo_plugin.serve.explanation_json import MOST_WEIGHTS
 from tdo_plugin.serve.page import page
 from tdo_plugin.serve.served_model import ServedModel
 
@@ -34,9 +35,9 @@ def explained_page(
 def _pages(
     models: Sequence[ServedModel], text: str, source: str, targets: Sequence[str]
 ) -> Iterator[str]:
-    for mean_of_heads in (False, True):
+    for most_weights in (MOST_WEIGHTS, 0):
         explanations = [
-            model.explain(text, source, target, mean_of_heads=mean_of_heads)
+            model.explain(text, source, target, most_weights)
             for target in targets
             for model in models
         ]

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from tdo_plugin.modules.token_context import TokenContext
 
 CANDIDATES = 10
+LONGEST = 256  # tokens of a source; weights grow with the square
 
 
 @dataclass(frozen=True)
@@ -74,12 +75,14 @@ def explain_translation(translator: Translator, direction: str, text: str) -> Ex
         UserError: the text is empty or too long, or a language is unknown.
     """
     translator.check(direction)
-    for size in translator.too_long(direction, [text]).values():
-        limit = translator.limit(direction)
-        raise UserError(f"{direction} accepts at most {limit} tokens, it has {size}")
     task, ids = translator.task_of(direction), translator.encoded(direction, text)
     if len(ids) < 2:
         raise UserError("`text` must have a sentence; it is empty")
+    longest = min(LONGEST, translator.limit(direction))
+    if len(ids) + 1 > longest:
+        raise UserError(
+            f"`text` must have at most {longest} tokens to be explained; it has {len(ids) + 1}"
+        )
     (hypothesis,) = translator.translate_lines(direction, [text])
     core = translator.models[0].core
     src_tokens, context = _source(translator, direction, ids)

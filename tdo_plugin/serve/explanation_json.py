@@ -15,19 +15,23 @@ from torch import Tensor
 from tdo_plugin.serve.explained_translation import ExplainedTranslation
 
 UNIT = 255
+MOST_WEIGHTS = 4_000_000  # of one explanation; above, the mean over heads takes their place
 DIGITS = 4
 
 
 def explanation_json(
-    explained: ExplainedTranslation, mean_of_heads: bool = False
+    explained: ExplainedTranslation, most_weights: int = MOST_WEIGHTS
 ) -> dict[str, Any]:
     """The JSON object of a translation, without its languages and model.
 
     Args:
         explained: the translation.
-        mean_of_heads: keep the mean over heads only.
+        most_weights: with more attention weights than this, keep only their mean over heads.
     """
     weights = explained.weights
+    sizes = [layer.weights.numel() for layer in weights.source]
+    sizes += [layer.source.numel() + layer.target.numel() for layer in weights.target]
+    mean_of_heads = sum(sizes) > most_weights
 
     def matrix(tensor: Tensor) -> dict[str, Any]:
         return _matrix(tensor.mean(0, keepdim=True) if mean_of_heads else tensor)

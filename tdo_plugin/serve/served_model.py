@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, Any
 from tdo_plugin.errors import UserError
 from tdo_plugin.metrics.language_id import UNDETECTABLE, Identifier
 from tdo_plugin.serve.explained_translation import explain_translation
-from tdo_plugin.serve.explanation_json import DIGITS, explanation_json
+from tdo_plugin.serve.explanation_json import DIGITS, MOST_WEIGHTS, explanation_json
 from tdo_plugin.serve.sentence_split import joined_by_line, sentences_by_line
 
 if TYPE_CHECKING:
     from tdo_plugin.evaluation.decoding.translator import Translator
 
 ALL = "all"
+DETECT = "detect"
 
 
 @dataclass(frozen=True)
@@ -55,20 +56,47 @@ class ServedModel:
             "detector": None if self.detector is None else self.detector.signature,
         }
 
-    def targets(self, source: str, wanted: Sequence[str] | str) -> list[str]:
-        """The languages to translate into: those named, or all others than the source.
+    def check(self, source: str, targets: Sequence[str] | str) -> None:
+        """Check the languages of a request, as far as this is possible without its text.
 
         Raises:
-            UserError: an unknown language, or one twice.
+            UserError: an unknown language, one twice, or no detector for an unnamed source.
         """
-        self.check_language("source", source)
-        if wanted == ALL:
-            return [language for language in self.languages if language != source]
-        for language in wanted:
+        if source == DETECT:
+            if self.detector is None:
+                raise UserError(f"`source` must be a language without a detector; it is {source}")
+        else:
+            self.check_language("source", source)
+        for language in () if targets == ALL else targets:
             self.check_language("targets", language)
-            if list(wanted).count(language) > 1:
+            if list(targets).count(language) > 1:
                 raise UserError(f"`targets` must name each language once; {language} occurs twice")
-        return list(wanted)
+
+    def source_of(self, text: str) -> str:
+        """The language of a text, by the detector.
+
+        Raises:
+            UserError: it is none of the model's.
+        """
+        found = self.detected("", text)["detected"]
+        assert self.detector is not None
+        for language in self.languages:
+            if found is not None and self.detector.label(language) == found:
+                return language
+        raise UserError(
+            f"`source` must be named; the text's language is {found or 'not detected'}, none of "
+            f"{self.name}'s"
+        )
+
+    def targets_of(self, source: str) -> list[str]:
+        """All languages that a source can be translated into.
+
+        A model with adapters for pairs translates only its trained directions.
+        """
+        others = [language for language in self.languages if language != source]
+        if not self.translator.models[0].core.spec.num_pairs:
+            return others
+        return [language for language in others if not self.is_zero_shot(source, language)]
 
     def check_language(self, field: str, language: str) -> None:
         """Raise UserError if the model does not know a language."""
@@ -79,20 +107,23 @@ class ServedModel:
             )
 
     def translate(
-        self, text: str, source: str, targets: Sequence[str], beam: int | None = None
+        self, text: str, source: str, targets: Sequence[str] | str, beam: int | None = None
     ) -> dict[str, Any]:
         """Translate text, sentence by sentence, into several languages with one search.
 
         Args:
             text: of any number of lines.
-            source: its language.
-            targets: see `targets`.
+            source: its language, or `detect`.
+            targets: languages, or `all` others that are possible.
             beam: beam size; None: the model's.
 
         Raises:
-            UserError: a sentence is too long.
+            UserError: a sentence is too long, or a language is unknown or not detected.
         """
         began = time.monotonic()
+        self.check(source, targets)
+        source = self.source_of(text) if source == DETECT else source
+        targets = self.targets_of(source) if targets == ALL else targets
         translator = self._with_beam(beam)
         by_line = sentences_by_line(text)
         sentences = [sentence for line in by_line for sentence in line]
@@ -136,7 +167,7 @@ class ServedModel:
         source: str,
         target: str,
         beam: int | None = None,
-        mean_of_heads: bool = False,
+        most_weights: int = MOST_WEIGHTS,
     ) -> dict[str, Any]:
         """Translate and explain one sentence; see `explain_translation`.
 
@@ -145,7 +176,7 @@ class ServedModel:
             source: its language.
             target: the language to translate into.
             beam: beam size; None: the model's.
-            mean_of_heads: keep the mean over heads only.
+            most_weights: see `explanation_json`.
 
         Raises:
             UserError: the sentence is empty or too long, or a language is unknown.
@@ -155,7 +186,7 @@ class ServedModel:
         self.check_language("target", target)
         line = " ".join(text.split())
         explained = explain_translation(self._with_beam(beam), f"{source}-{target}", line)
-        answer = explanation_json(explained, mean_of_heads)
+        answer = explanation_json(explained, most_weights)
         return {
             **{"model": self.name, "source": source, "target": target, "text": line},
             **self.detected(target, explained.hypothesis.text),
@@ -188,7 +219,9 @@ class ServedModel:
         return self.translator.with_beam(beam)
 
     def _check_lengths(self, source: str, targets: Sequence[str], sentences: Sequence[str]) -> None:
-        direction = f"{source}-{targets[0]}"
+        direction = f"{source}-{targets[0]}" if targets else ""
+        if not direction:
+            raise UserError(f"`targets` must have a language; nothing is translated from {source}")
         for size in self.translator.too_long(direction, sentences).values():
             raise UserError(
                 f"`text` must have sentences of at most {self.translator.limit(direction)} tokens; "

@@ -48,7 +48,7 @@ def listening(host: str, port: int) -> socket.socket:
 def hosts_of(opened: socket.socket, names: Sequence[str]) -> Hosts:
     """The names of a server on a socket, with those that the user allows."""
     address = ipaddress.ip_address(opened.getsockname()[0])
-    here = () if address.is_loopback else (socket.gethostname(), socket.getfqdn())
+    here = () if address.is_loopback else (socket.gethostname(),)
     return Hosts(frozenset(name.lower() for name in (*names, *here)), address.is_loopback)
 
 

@@ -5,6 +5,7 @@ import contextlib
 import http.client
 import importlib.util
 import json
+import math
 import re
 import signal
 import socket
@@ -12,15 +13,24 @@ import subprocess
 import sys
 import threading
 import time
+from argparse import Namespace
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from support.commands import environment, told
+from support.data import ENCODER_DECODER
 from support.prepared import prepared, trained
 from support.served import MANY, served, two_models
 
+from tdo_plugin.errors import UserError
+from tdo_plugin.evaluation.decoding.decoding_options import DecodingOptions
+from tdo_plugin.evaluation.decoding.worker import Work
+from tdo_plugin.serve import explained_page, opening
+from tdo_plugin.serve.explained_translation import explain_translation
+from tdo_plugin.serve.opening import open_models, recorded_data
 from tdo_plugin.serve.request_limits import Limits
 
 TEXT = "der kleine Hund"
@@ -95,9 +105,6 @@ def test_translations_are_those_of_the_translator(server, models):
 
 @pytest.mark.parametrize("flags", [(), ("--decoder-langtok",), ("--tdo-laln", "both")])
 def test_one_search_for_all_targets_changes_nothing(flags):
-    from tdo_plugin.evaluation.decoding.decoding_options import DecodingOptions
-    from tdo_plugin.evaluation.decoding.worker import Work
-
     path = trained(*flags)
     work = Work(DecodingOptions((path,), max_len_b=30), prepared(), prepared().root)
     translator = work.load("cpu").usual
@@ -150,6 +157,106 @@ def test_an_explanation(server, models, model):
             assert step["top"][step["rank"] - 1] == [piece, step["probability"]]
     assert len(content["preference"]) == len(content["source_attention"])
     assert all(0 < layer["score"] < 1 for layer in content["preference"])
+
+
+SHORT = ("--max-update", "4")
+MERGED = ("--tdo-decoder-attention", "merged")
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    "flags",
+    [
+        SHORT,
+        (*SHORT, "--decoder-langtok"),
+        (*SHORT, "--decoder-langtok", "--lang-tok-replacing-bos-eos"),
+        (*SHORT, "--tdo-laln", "both", "--tdo-lalt", "xavier", "--tdo-norm", "pre"),
+        (*SHORT, *ENCODER_DECODER, "--tdo-adaptation-dim", "0", *MERGED),
+        (*SHORT, "--tdo-target-layer", "0", "--tdo-adaptation-dim", "0"),
+    ],
+    ids=" ".join,
+)
+def test_the_explained_pass_is_the_one_that_was_searched(flags):
+    """The chosen pieces' probabilities give the score of the search; so tags are in their places."""
+    work = Work(DecodingOptions((trained(*flags),), max_len_b=30), prepared(), prepared().root)
+    translator = work.load("cpu").usual
+    explained = explain_translation(translator, "de-fr", TEXT)
+    (hypothesis,) = translator.translate_lines("de-fr", [TEXT])
+    assert explained.hypothesis == hypothesis
+    chosen = [step.probability for step in explained.steps]
+    score = sum(map(math.log2, chosen)) / len(chosen)
+    assert score == pytest.approx(hypothesis.score, abs=1e-3)
+    assert len(explained.weights.logits) == len(explained.target) == len(explained.steps)
+    replaced = "--lang-tok-replacing-bos-eos" in flags
+    assert bool(explained.preference) != replaced and bool(explained.no_preference) == replaced
+
+
+def test_a_detected_source(server, models):
+    text = "der kleine Hund und das alte Haus"
+    order = {**ORDER, "text": text, "source": "detect"}
+    status, content, _ = server.asked("POST", "/api/translate", order)
+    assert status == 200 and content["source"] == "de"
+    assert [each["target"] for each in content["translations"]] == ["en", "fr"]
+    answer = server.asked("POST", "/api/translate", {**order, "text": "12 34 ..."})
+    assert "not detected" in message(answer, 400, "wrong")
+    blind = replace(models[0], detector=None)
+    assert blind.detected("fr", text) == {"detected": None, "off_target": None}
+    with pytest.raises(UserError, match="`source` must be a language without a detector"):
+        blind.translate(text, "detect", "all")
+
+
+def test_off_target(models):
+    text = "der kleine Hund und das alte Haus"
+    assert models[0].detected("de", text) == {"detected": "de", "off_target": False}
+    assert models[0].detected("fr", text) == {"detected": "de", "off_target": True}
+    assert models[0].detected("xx", text) == {"detected": "de", "off_target": None}
+    assert models[0].detected("de", "12") == {"detected": None, "off_target": None}
+
+
+def test_adapters_translate_trained_directions(tmp_path):
+    path = trained(*SHORT, "--tdo-adapter-dim", "4")
+    (model,) = open_models({"adapters": str(path)}, None, DecodingOptions((), max_len_b=9), "cpu")
+    assert model.targets_of("de") == ["en"] and model.targets_of("en") == ["de", "fr"]
+    answer = model.translate(TEXT, "de", "all")
+    assert [each["target"] for each in answer["translations"]] == ["en"]
+    assert "adapters" in model.explain(TEXT, "de", "en")["no_preference"]
+
+
+# --- opening ----------------------------------------------------------------------------------
+
+
+def test_the_folder_of_a_training_and_its_data():
+    assert recorded_data(trained()) == prepared().root
+    options = DecodingOptions(())
+    (model,) = open_models({"a": str(trained().parent)}, None, options, "cpu", "none")
+    assert model.detector is None and model.description()["detector"] is None
+
+
+def test_a_data_folder_that_has_gone(monkeypatch):
+    for data, shown in (("/gone:/gone/shard2", "/gone:"), (None, "an unknown folder")):
+        monkeypatch.setattr(opening, "task_options", lambda _, data=data: Namespace(data=data))
+        with pytest.raises(UserError, match=f"`--data` must name the data folder.*{shown}"):
+            recorded_data(trained())
+
+
+def test_models_that_are_not_one():
+    path = trained()
+    with pytest.raises(UserError, match="`MODEL` must be one checkpoint or folder; .* are 2"):
+        open_models({"a": f"{path}:{path}"}, None, DecodingOptions(()), "cpu")
+
+
+def test_detectors_in_their_order(monkeypatch):
+    tried = []
+
+    def refused(spec, data):
+        tried.append(spec)
+        raise UserError("not here")
+
+    monkeypatch.setattr(opening, "identifier", refused)
+    assert opening.detector_of("auto", prepared()) is None
+    assert tried == ["fasttext", "corpus", "langdetect"]
+    with pytest.raises(UserError, match="not here"):
+        opening.detector_of("langdetect", prepared())
 
 
 # --- refusals ---------------------------------------------------------------------------------
@@ -375,7 +482,7 @@ def test_log_lines(models):
             server.asked("POST", "/api/translate", b"{")
             first, second = server.lines
         assert re.match(
-            r"\d\d:\d\d:\d\d 127.0.0.1 POST /api/translate 200 \d+ ms two stages de-en,fr ", first
+            r"\d\d:\d\d:\d\d 127.0.0.1 POST /api/translate 200 \d+ ms two stages de-all ", first
         )
         assert (TEXT in first) == log_text
         assert " 400 " in second
@@ -456,9 +563,6 @@ def test_explain_writes_one_small_file(tmp_path, capsys):
 
 
 def test_a_page_that_would_be_too_large_has_mean_weights(models, monkeypatch):
-    from tdo_plugin.errors import UserError
-    from tdo_plugin.serve import explained_page
-
     def heads():
         html = explained_page.explained_page(models[:1], TEXT, "de", ["fr"])
         held = json.loads(re.search(r'id="embedded">(.*?)</script>', html, re.DOTALL)[1])
@@ -480,7 +584,7 @@ def test_a_page_that_would_be_too_large_has_mean_weights(models, monkeypatch):
         (("-s", "xx", "-t", "fr", "--text", "a"), "`source` must be of "),
         (("-s", "de", "-t", "xx", "--text", "a"), "`target` must be of "),
         (("-s", "de", "-t", "fr", "--text", " "), "`--text` must have a sentence"),
-        (("-s", "de", "-t", "fr", "--text", "Haus " * 1100), "accepts at most 1024 tokens"),
+        (("-s", "de", "-t", "fr", "--text", "Haus " * 1100), "at most 256 tokens to be explained"),
     ],
 )
 def test_what_explain_refuses(words, error, tmp_path, capsys):

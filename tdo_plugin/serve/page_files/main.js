@@ -57,7 +57,8 @@ class TranslationPage {
     const languages = first.filter((code) => others.every((codes) => codes.includes(code)));
     const named = languages.map((code) => [code, `${languageName(code)} (${code})`]);
     named.sort((one, two) => one[1].localeCompare(two[1], "en"));
-    fill(byId("source"), named);
+    const detects = this.chosen().every((name) => this.models.get(name).detector);
+    fill(byId("source"), [...named, ...(detects ? [["detect", "detected language"]] : [])]);
     const source = byId("source").value;
     fill(byId("targets"), [["all", "all other languages"], ...named.filter(([code]) => code !== source)]);
   }
@@ -100,14 +101,16 @@ class TranslationPage {
       this.answers = await Promise.all(
         models.map((model) => ask("api/translate", { model, text, source, targets }, signal)));
       byId("inside").hidden = true;
-      this.showAnswers(source);
+      this.showAnswers();
       const seconds = this.answers.reduce((sum, answer) => sum + answer.seconds, 0);
       const off = this.answers.flatMap(({ translations }) => translations).filter(({ off_target: off }) => off).length;
-      return `Translated in ${seconds.toFixed(seconds < 1 ? 2 : 1)} s.` + (off ? ` ${off} off target.` : "");
+      const from = source === "detect" ? ` from ${languageName(this.answers[0].source)}` : "";
+      return `Translated${from} in ${seconds.toFixed(seconds < 1 ? 2 : 1)} s.` + (off ? ` ${off} off target.` : "");
     });
   }
 
-  showAnswers(source) {
+  showAnswers() {
+    const { source } = this.answers[0];
     const common = this.answers[0].translations.map(({ target }) => target).filter((target) =>
       this.answers.every(({ translations }) => translations.some((translation) => translation.target === target)));
     byId("answers").replaceChildren(...common.map((target) => answerCard(target,
