@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import fields
 from importlib.util import find_spec
 
 from tdo_compat.errors import print_line, tell
@@ -45,14 +46,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add("--log-text", action="store_true", help="log the text of requests, not only its length")
     limits = parser.add_argument_group("limits")
+    defaults = {field.name: field.default for field in fields(Limits)}
     for name, what in LIMITS.items():
-        default = getattr(Limits, name)
         limits.add_argument(
             f"--max-{name}",
             type=int,
-            default=default,
+            default=defaults[name],
             metavar="N",
-            help=f"{what} (default {default})",
+            help=f"{what} (default {defaults[name]})",
         )
 
 

@@ -37,7 +37,7 @@ def _pages(
 ) -> Iterator[str]:
     for most_weights in (MOST_WEIGHTS, 0):
         explanations = [
-            model.explain(text, source, target, most_weights)
+            model.explain(text, source, target, most_weights=most_weights)
             for target in targets
             for model in models
         ]

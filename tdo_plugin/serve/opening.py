@@ -11,7 +11,6 @@ from tdo_compat.errors import tell
 from tdo_plugin.checkpoints import read
 from tdo_plugin.data.databin import MARK, DataFolder, read_data_folder
 from tdo_plugin.errors import UserError
-from tdo_plugin.evaluation.decoding.decoded_checkpoints import resolve
 from tdo_plugin.evaluation.decoding.decoding_options import DecodingOptions
 from tdo_plugin.evaluation.decoding.worker import Work
 from tdo_plugin.metrics.language_id import Identifier, identifier
@@ -21,6 +20,7 @@ from tdo_plugin.text_settings import is_multilingual, pairs_of, task_options
 
 AUTOMATIC = ("fasttext", "corpus", "langdetect")  # detectors in the order in which they are tried
 NONE = "none"
+OF_FOLDER = ("checkpoint_best.pt", "checkpoint_last.pt")  # of a training, in this order
 
 
 def open_models(
@@ -96,8 +96,14 @@ def detector_of(lid: str, data: DataFolder) -> Identifier | None:
     return None
 
 
-def _checkpoint(path: str) -> Path:
-    paths = resolve(path, "best-1", tell, "MODEL")
-    if len(paths) != 1:
-        raise UserError(f"`MODEL` must be one checkpoint or folder; {path} are {len(paths)}")
-    return paths[0]
+def _checkpoint(text: str) -> Path:
+    path = Path(text)
+    if not path.is_dir():
+        if not path.is_file():
+            raise UserError(f"`MODEL` must be a checkpoint or a training's folder; {text} is not")
+        return path.resolve()
+    for name in OF_FOLDER:
+        if (path / name).is_file():
+            tell(f"{path}: {name}")
+            return (path / name).resolve()
+    raise UserError(f"`MODEL` must be a folder with {' or '.join(OF_FOLDER)}; {text} has neither")

@@ -58,6 +58,13 @@ def message(answer, status, code):
     return error["message"]
 
 
+def log_of(server, count):
+    """The first lines of a server's log, which are written after the answers."""
+    while len(server.lines) < count:
+        time.sleep(0.01)
+    return server.lines[:count]
+
+
 # --- answers ----------------------------------------------------------------------------------
 
 
@@ -103,6 +110,7 @@ def test_translations_are_those_of_the_translator(server, models):
         assert each["off_target"] in (None, True, False)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("flags", [(), ("--decoder-langtok",), ("--tdo-laln", "both")])
 def test_one_search_for_all_targets_changes_nothing(flags):
     path = trained(*flags)
@@ -177,7 +185,7 @@ MERGED = ("--tdo-decoder-attention", "merged")
     ids=" ".join,
 )
 def test_the_explained_pass_is_the_one_that_was_searched(flags):
-    """The chosen pieces' probabilities give the score of the search; so tags are in their places."""
+    """The chosen pieces' probabilities give the score of the search: every tag has its place."""
     work = Work(DecodingOptions((trained(*flags),), max_len_b=30), prepared(), prepared().root)
     translator = work.load("cpu").usual
     explained = explain_translation(translator, "de-fr", TEXT)
@@ -239,10 +247,17 @@ def test_a_data_folder_that_has_gone(monkeypatch):
             recorded_data(trained())
 
 
-def test_models_that_are_not_one():
-    path = trained()
-    with pytest.raises(UserError, match="`MODEL` must be one checkpoint or folder; .* are 2"):
-        open_models({"a": f"{path}:{path}"}, None, DecodingOptions(()), "cpu")
+@pytest.mark.parametrize(
+    ("name", "error"),
+    [
+        ("gone.pt", "`MODEL` must be a checkpoint or a training's folder; .*gone.pt is not"),
+        ("a.pt:b.pt", "`MODEL` must be a checkpoint or a training's folder; .*a.pt:.*b.pt is not"),
+        ("", "`MODEL` must be a folder with checkpoint_best.pt or checkpoint_last.pt; .* neither"),
+    ],
+)
+def test_what_is_no_model(name, error, tmp_path):
+    with pytest.raises(UserError, match=error):
+        open_models({"a": f"{tmp_path}/{name}"}, None, DecodingOptions(()), "cpu")
 
 
 def test_detectors_in_their_order(monkeypatch):
@@ -415,7 +430,7 @@ def test_a_hundred_requests_at_once(models):
         assert Counter(status for status, *_ in answers) == {200: 100}
         texts = [content["translations"][0]["text"] for _, content, _ in answers]
         assert all(text == texts[number % 5] for number, text in enumerate(texts))
-        assert len(server.lines) == 100
+        assert len(log_of(server, 100)) == 100
 
 
 def test_a_full_queue_and_the_rate(models):
@@ -469,10 +484,9 @@ def test_who_has_gone_is_not_translated_for(models):
         while not server.worker.waiting:
             time.sleep(0.01)
         connection.close()
-        while not server.lines:
-            time.sleep(0.01)
+        (line,) = log_of(server, 1)
         release.set()
-        assert " 499 " in server.lines[0]
+        assert " 499 " in line
 
 
 def test_log_lines(models):
@@ -480,7 +494,7 @@ def test_log_lines(models):
         with served(models, log_text=log_text) as server:
             server.asked("POST", "/api/translate", ORDER)
             server.asked("POST", "/api/translate", b"{")
-            first, second = server.lines
+            first, second = log_of(server, 2)
         assert re.match(
             r"\d\d:\d\d:\d\d 127.0.0.1 POST /api/translate 200 \d+ ms two stages de-all ", first
         )
@@ -492,7 +506,7 @@ def test_an_error_of_the_model_is_not_the_client_s(models, monkeypatch, capsys):
     with served(models) as server:
         monkeypatch.setattr(type(models[0].translator), "translate_into", lambda *_: [][0])
         message(server.asked("POST", "/api/translate", ORDER), 500, "internal")
-        assert "IndexError" in server.lines[0]
+        assert "IndexError" in log_of(server, 1)[0]
         assert server.asked("POST", "/api/explain", EXPLAIN)[0] == 200
 
 

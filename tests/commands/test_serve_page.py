@@ -134,11 +134,9 @@ def test_the_second_sentence_is_explained(tab, server):
     translated(page)
     page.get_by_role("button", name="Look inside: English, two stages").click()
     page.get_by_label("Sentence").select_option("1")
-    # without the shares below the pieces
-    page.wait_for_function(
-        "document.querySelector('[aria-label=\"Pieces of the source\"]')"
-        ".textContent.replace(/\\d/g, '').includes('Haus')"
-    )
+    source = page.get_by_role("listbox", name="Pieces of the source")
+    # of the second sentence, with the shares below its pieces
+    source.filter(has_text=re.compile(r"D[\d\s]*a[\d\s]*s")).wait_for()
 
 
 def test_two_models_beside_each_other(tab, server):
@@ -188,7 +186,7 @@ def test_errors_stand_in_the_page(tab, server):
     assert page.inner_text("#error") == "Type a sentence first."
     page.fill("#text", "eins.\n" * 21)
     page.click("#go")
-    page.wait_for_function("document.getElementById('error').innerText.includes('at most 20')")
+    page.get_by_role("alert").filter(has_text="at most 20").wait_for()
     assert (
         page.get_by_role("alert").inner_text() == "text must have at most 20 sentences; it has 21"
     )
