@@ -108,7 +108,7 @@ install_all() {
     [[ -n $dry ]] || .venv/bin/python -c "$TORCH_PIN" >>"$pins"
   fi
   step "torch, this project and its dependencies" \
-    "${install[@]}" "${project[@]}" -e ".[report,tensorboard,corpora,completion,pretrained,export,docs,dev]"
+    "${install[@]}" "${project[@]}" -e ".[report,tensorboard,corpora,completion,pretrained,export,serve,docs,dev]"
   # `tdo setup` installs what pip cannot resolve, and ends with `tdo doctor`
   step "fairseq${evaluation:+, COMET}, and a check" \
     .venv/bin/python -m tdo_plugin setup ${evaluation:+--eval}

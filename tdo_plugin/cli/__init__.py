@@ -33,7 +33,7 @@ GROUPS = {
         "extend, convert": "start from another model",
     },
     "translate": {
-        "translate": "translate test sets, files or typed text",
+        "translate, serve": "translate text or test sets; a web page",
         "score-lm": "perplexity of sentence pairs or text",
         "export": "a model for Hugging Face or CTranslate2",
     },
@@ -45,7 +45,7 @@ GROUPS = {
     },
     "understand": {
         "probe": "position information in hidden states",
-        "preference": "language that hidden states resemble",
+        "explain, preference": "attention of a sentence; state languages",
         "neurons": "importance, allocation, ablation",
     },
     "reproduce": {

@@ -10,12 +10,13 @@ from tdo_plugin.names import check_titles
 UNNAMED = "model"
 
 
-def by_name(texts: Sequence[str], form: str) -> dict[str, str]:
-    """The files of each model in `--path` by name, in order; a single model needs no name.
+def by_name(texts: Sequence[str], form: str, option: str = "--path") -> dict[str, str]:
+    """The files of each model by name, in order; a single model needs no name.
 
     Args:
         texts: `NAME=FILES` of each model.
         form: how FILES is called in messages.
+        option: that names them, for messages.
 
     Raises:
         UserError: a name occurs twice, or is missing although there are several models.
@@ -25,11 +26,11 @@ def by_name(texts: Sequence[str], form: str) -> dict[str, str]:
         before, mark, after = text.partition("=")
         name, files = (before, after) if mark else (UNNAMED, text)
         if not mark and len(texts) > 1:
-            raise UserError(f"`--path` must be NAME={form} with several models; it is {text}")
+            raise UserError(f"`{option}` must be NAME={form} with several models; it is {text}")
         if name in files_by_name:
-            raise UserError(f"`--path` must name each model once; {name} occurs twice")
+            raise UserError(f"`{option}` must name each model once; {name} occurs twice")
         if not name or not files:
-            raise UserError(f"`--path` must be [NAME=]{form}; it is {text}")
-        check_titles([name], "`--path`")
+            raise UserError(f"`{option}` must be [NAME=]{form}; it is {text}")
+        check_titles([name], f"`{option}`")
         files_by_name[name] = files
     return files_by_name

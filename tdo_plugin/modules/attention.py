@@ -5,7 +5,8 @@ of a sentence, D model width, H heads, E = D / H head width.
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from types import TracebackType
 from typing import NamedTuple
 
@@ -203,6 +204,31 @@ class MultiheadAttention(nn.Module):
         queries = _fold_rows(query, memory.key.size(0))
         mixed = self._kernel(queries, *memory, mask, self.dropout_rate)
         return _unfold_rows(mixed, query).transpose(1, 2).flatten(2)
+
+    @contextmanager
+    def observed(
+        self, observe: Callable[[Tensor, Tensor, Tensor | None], object]
+    ) -> Iterator[None]:
+        """Context manager: call ``observe`` with query, key and mask before each attention.
+
+        For analysis. The attention itself is unchanged, and costs nothing more outside the block.
+
+        Args:
+            observe: receives the first, second and fourth argument of :func:`any_kernel`.
+        """
+        kernel = self._kernel
+
+        def observing(
+            query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, dropout: float
+        ) -> Tensor:
+            observe(query, key, mask)
+            return kernel(query, key, value, mask, dropout)
+
+        self._kernel = observing
+        try:
+            yield
+        finally:
+            self._kernel = kernel
 
     def _turned(self, x: Tensor, context: TokenContext) -> Tensor:
         """Queries or keys (..., D), rotated by the positions of their tokens if rotary is on."""

@@ -105,7 +105,7 @@ def test_a_dry_set_up_installs_nothing(clone: Path, tmp_path: Path) -> None:
         "install",
         *pins,
         "-e",
-        ".[report,tensorboard,corpora,completion,pretrained,export,docs,dev]",
+        ".[report,tensorboard,corpora,completion,pretrained,export,serve,docs,dev]",
     ]
     *_, setup, bytecode = commands
     assert setup[1:] == ["-m", "tdo_plugin", "setup"] and bytecode[1] == "-c"

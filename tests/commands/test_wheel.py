@@ -109,6 +109,8 @@ def test_files_that_a_wheel_carries(tdo: Callable[..., str]) -> None:
     for page in ("docs/reproduce/experiments.md", "docs/reference/model-options.md"):
         assert (Path(folder) / page).read_text() == (ROOT / page).read_text()
     assert (Path(folder) / "benchmarks" / "speed" / "command.py").is_file()
+    code = "from tdo_plugin.serve.page import page; print(page())"
+    assert "</html>" in tdo("-c", code, program="python")
     assert "python benchmarks/disentangling.py" in tdo("reproduce", "tpdm", "--dry-run")
 
 

@@ -49,6 +49,10 @@ ALLOWED = {
         *("evaluation", "analysis", "launch", "data", "runtime"),
         *("checkpoints", "validation_file", "typed", "errors"),
     },
+    "serve": {
+        *("evaluation", "analysis", "models", "modules", "metrics", "data"),
+        *("checkpoints", "text_settings", "errors"),
+    },
     "experiments": {
         *("costs", "evaluation", "metrics", "launch", "data", "runtime"),
         *("installation", "typed", "errors", "names"),

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from itertools import compress
 from types import SimpleNamespace
 from typing import Any
@@ -129,6 +131,73 @@ class Translator:
                 result[number] = hypothesis
         progress(len(lines) - len(full))
         return result
+
+    def translate_into(
+        self, source: str, targets: Sequence[str], lines: Sequence[str]
+    ) -> dict[str, list[Hypothesis]]:
+        """As `translate_lines`, into several languages with a single search where that is possible.
+
+        It is possible unless the target's tag belongs to the target, whose search differs between
+        languages.
+
+        Args:
+            source: language of the lines.
+            targets: languages to translate into; at least one.
+            lines: plain text.
+
+        Raises:
+            UserError: see `translate_test`.
+        """
+        directions = [f"{source}-{target}" for target in targets]
+        tasks = [task_of(self._task, direction) for direction in directions]
+        encoded = self._encode(tasks[0], directions[0], lines, False)
+        full = [number for number, line in enumerate(encoded) if len(line) > 1]
+        tagged = forces_tag(self._task) or self._task.args.lang_tok_replacing_bos_eos
+        if tagged or len(targets) == 1 or not full:
+            return {
+                target: self.translate_lines(direction, lines)
+                for target, direction in zip(targets, directions, strict=True)
+            }
+        from tdo_plugin.evaluation.decoding.joined_directions import JoinedDirections
+
+        tokens = [encoded[number] for number in full]
+        sizes = [len(sentence) for sentence in tokens]
+        sets = [task.build_dataset_for_inference(tokens, sizes) for task in tasks]
+        hypotheses = iter(self._decode(tasks[0], JoinedDirections(sets), lambda _: None))
+        translations = {}
+        for target in targets:
+            translations[target] = [Hypothesis("", "", 0.0)] * len(lines)
+            for number, hypothesis in zip(full, hypotheses, strict=False):
+                text = self.form.restore(hypothesis.pieces, target)
+                translations[target][number] = replace(hypothesis, text=text)
+        return translations
+
+    def with_beam(self, beam: int) -> Translator:
+        """A translator with another beam size that shares the models."""
+        other = copy.copy(self)
+        other.options = replace(self.options, beam=beam)
+        other.options.check()
+        other._generation = copy.copy(self._generation)
+        other._generation.beam = beam
+        return other
+
+    def task_of(self, direction: str) -> Any:
+        """The task as fairseq-generate would set it up for a direction such as `de-fr`.
+
+        Raises:
+            UserError: a language that the checkpoint lacks.
+        """
+        return task_of(self._task, direction)
+
+    def encoded(self, direction: str, text: str) -> torch.Tensor:
+        """The token ids of one line of plain text, with the end symbol, without a tag."""
+        return self._encode(self.task_of(direction), direction, [text], False)[0]
+
+    @property
+    def begins_with_target(self) -> bool:
+        """Whether sources begin with the tag of the target language."""
+        args = self._task.args
+        return tag_sides(args)[0] == "tgt" and not args.lang_tok_replacing_bos_eos
 
     def limit(self, direction: str) -> int:
         """The maximum tokens of a source sentence, including tag and end symbol."""

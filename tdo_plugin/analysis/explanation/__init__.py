@@ -1,0 +1,1 @@
+"""What a model does while it translates one sentence: attention, candidates, preference."""

@@ -1,0 +1,78 @@
+"""What `tdo serve` and `tdo explain` share: the models, and how they decode."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tdo_plugin.cli.named_models import UNNAMED, by_name
+from tdo_plugin.launch.handed_on_options import device_options, gpus_here
+
+if TYPE_CHECKING:
+    from tdo_plugin.serve.served_model import ServedModel
+
+
+def model_options(parser: argparse.ArgumentParser) -> None:
+    """Declare the models and how they decode."""
+    parser.add_argument(
+        "models",
+        nargs="+",
+        metavar="[NAME=]CKPT",
+        help="a model: a checkpoint, or the folder of a training, whose best checkpoint is used; "
+        "several models need names",
+    )
+    parser.add_argument(
+        "--data",
+        type=Path,
+        metavar="DATA",
+        help="the models' data folder (default: the one that each was trained on)",
+    )
+    parser.add_argument("--beam", type=int, default=4, metavar="N", help="beam size (default 4)")
+    parser.add_argument(
+        "--lenpen",
+        type=float,
+        default=1.0,
+        metavar="X",
+        help="length penalty exponent (default 1)",
+    )
+    parser.add_argument(
+        "--precision",
+        choices=("fp32", "fp16", "bf16"),
+        default="fp32",
+        help="number format (default fp32)",
+    )
+    parser.add_argument(
+        "--lid",
+        default="auto",
+        metavar="DETECTOR",
+        help="detector of the translations' language: fasttext, corpus (trained on DATA), "
+        "langdetect, a fastText model file, or none (default auto: the first of the first three "
+        "that is there; nothing is downloaded)",
+    )
+    device_options(parser, several=False)
+
+
+def opened_models(args: argparse.Namespace) -> list[ServedModel]:
+    """Load the models.
+
+    Raises:
+        UserError: see `open_models`.
+    """
+    from tdo_plugin.evaluation.decoding.decoding_options import DecodingOptions
+    from tdo_plugin.serve.opening import open_models
+
+    options = DecodingOptions(
+        (), beam=args.beam, length_penalty=args.lenpen, precision=args.precision
+    )
+    options.check()
+    named = by_name(args.models, "CKPT", "MODEL")
+    paths = {_name(path) if name == UNNAMED else name: path for name, path in named.items()}
+    device = "cuda:0" if gpus_here(args) else "cpu"
+    return open_models(paths, args.data, options, device, args.lid)
+
+
+def _name(path: str) -> str:
+    """The name of an unnamed model: that of its training's folder."""
+    resolved = Path(path).resolve()
+    return (resolved if resolved.is_dir() else resolved.parent).name or UNNAMED

@@ -1,0 +1,174 @@
+// The page as a whole: a form in front of a server, or explanations that were written into it.
+
+function showEmbedded({ explanations, made_by: madeBy }) {
+  const panel = byId("inside");
+  byId("about").textContent = explanations[0].text;
+  byId("about").dir = "auto";
+  byId("status").textContent = `Made by ${madeBy}.`;
+  const targets = [...new Set(explanations.map(({ target }) => target))];
+  for (const target of targets) {
+    const members = explanations.filter((explanation) => explanation.target === target);
+    const section = panel.cloneNode();
+    section.removeAttribute("id");
+    const title = directionTitle(members[0].source, target);
+    section.setAttribute("aria-label", title);
+    showViews(section, members, title);
+    panel.before(section);
+  }
+}
+
+class TranslationPage {
+  constructor({ models, limits }) {
+    this.models = new Map(models.map((model) => [model.name, model]));
+    this.pending = null;
+    this.answers = [];
+    byId("text").maxLength = limits.characters;
+    const names = [...this.models.keys()].map((name) => [name, name]);
+    fill(byId("first"), names);
+    fill(byId("second"), [["", "none"], ...names]);
+    byId("beside").hidden = names.length < 2;
+    for (const id of ["first", "second"]) byId(id).addEventListener("change", () => this.fillLanguages());
+    byId("source").addEventListener("change", () => this.fillLanguages());
+    byId("ask").addEventListener("submit", (event) => {
+      event.preventDefault();
+      this.translate();
+    });
+    byId("text").addEventListener("keydown", (event) => {
+      if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey)) return;
+      event.preventDefault();
+      this.translate();
+    });
+    byId("inside").addEventListener("keydown", (event) => {
+      if (event.key === "Escape") this.close();
+    });
+    this.fillLanguages();
+    byId("ask").hidden = false;
+    byId("text").focus();
+  }
+
+  /** The names of the one or two chosen models. */
+  chosen() {
+    const names = [byId("first").value, byId("second").value];
+    return [...new Set(names.filter(Boolean))];
+  }
+
+  fillLanguages() {
+    const [first, ...others] = this.chosen().map((name) => this.models.get(name).languages);
+    const languages = first.filter((code) => others.every((codes) => codes.includes(code)));
+    const named = languages.map((code) => [code, `${languageName(code)} (${code})`]);
+    named.sort((one, two) => one[1].localeCompare(two[1], "en"));
+    const detects = this.chosen().every((name) => this.models.get(name).detector);
+    fill(byId("source"), [...named, ...(detects ? [["detect", "detected language"]] : [])]);
+    const source = byId("source").value;
+    fill(byId("targets"), [["all", "all other languages"], ...named.filter(([code]) => code !== source)]);
+  }
+
+  fail(message) {
+    byId("error").textContent = message;
+    byId("error").hidden = !message;
+  }
+
+  /** Run a task that the next one replaces, its state and its errors shown in place. */
+  async during(section, text, task) {
+    this.pending?.abort();
+    const pending = this.pending = new AbortController();
+    this.fail("");
+    byId("status").textContent = text;
+    section.setAttribute("aria-busy", "true");
+    try {
+      byId("status").textContent = await task(pending.signal);
+    } catch (error) {
+      if (error.name === "AbortError") return;
+      byId("status").textContent = "";
+      this.fail(error.message);
+    } finally {
+      if (this.pending === pending) section.removeAttribute("aria-busy");
+    }
+  }
+
+  translate() {
+    const text = byId("text").value;
+    if (!text.trim()) {
+      this.fail("Type a sentence first.");
+      byId("text").focus();
+      return;
+    }
+    const source = byId("source").value;
+    const into = byId("targets").value;
+    const targets = into === "all" ? "all" : [into];
+    const models = this.chosen();
+    return this.during(byId("answers"), "Translating\u2026", async (signal) => {
+      this.answers = await Promise.all(
+        models.map((model) => ask("api/translate", { model, text, source, targets }, signal)));
+      byId("inside").hidden = true;
+      this.showAnswers();
+      const seconds = this.answers.reduce((sum, answer) => sum + answer.seconds, 0);
+      const off = this.answers.flatMap(({ translations }) => translations).filter(({ off_target: off }) => off).length;
+      const from = source === "detect" ? ` from ${languageName(this.answers[0].source)}` : "";
+      return `Translated${from} in ${seconds.toFixed(seconds < 1 ? 2 : 1)} s.` + (off ? ` ${off} off target.` : "");
+    });
+  }
+
+  showAnswers() {
+    const { source } = this.answers[0];
+    const common = this.answers[0].translations.map(({ target }) => target).filter((target) =>
+      this.answers.every(({ translations }) => translations.some((translation) => translation.target === target)));
+    byId("answers").replaceChildren(...common.map((target) => answerCard(target,
+      this.answers.map(({ model, translations }) => ({
+        model, translation: translations.find((translation) => translation.target === target),
+      })), (place) => this.look(source, place))));
+  }
+
+  /** Open the panel at a piece of one model's translation; the other model's stands beside it. */
+  look(source, { target, model, sentence, piece, event }) {
+    this.opener = event.currentTarget.closest(".version").querySelector("button");
+    const panel = byId("inside");
+    return this.during(panel, "Reading the model\u2026", async (signal) => {
+      const { sentences } = this.answers[0].translations.find((translation) => translation.target === target);
+      const text = sentences[sentence].source;
+      const explanations = await Promise.all(
+        this.answers.map((answer) => ask("api/explain", { model: answer.model, text, source, target }, signal)));
+      const more = [this.sentenceChoice(sentences, sentence, (number) =>
+        this.look(source, { target, model, sentence: number, piece: 0, event: { currentTarget: this.opener } })),
+      element("button", { type: "button", class: "quiet", click: () => this.close() }, "Close")];
+      const views = showViews(panel, explanations, directionTitle(source, target), more);
+      const number = this.answers.findIndex((answer) => answer.model === model);
+      const { target_pieces: pieces } = explanations[number];
+      // a forced tag comes before the pieces of the text
+      const forced = TAG.test(pieces[0]) ? 1 : 0;
+      views[number].select("target", Math.min(piece + forced, pieces.length - 1), true);
+      panel.scrollIntoView({ block: "nearest" });
+      return "";
+    });
+  }
+
+  /** A choice among several sentences. */
+  sentenceChoice(sentences, current, change) {
+    if (sentences.length < 2) return null;
+    const select = element("select", { change: () => change(Number(select.value)) },
+      sentences.map(({ source }, number) => option(String(number), `${number + 1}. ${source.slice(0, 60)}`)));
+    select.value = String(current);
+    return element("label", { class: "field" }, "Sentence ", select);
+  }
+
+  close() {
+    byId("inside").hidden = true;
+    this.opener?.focus();
+  }
+}
+
+async function begin() {
+  const embedded = JSON.parse(byId("embedded").textContent);
+  if (embedded) {
+    showEmbedded(embedded);
+    return;
+  }
+  try {
+    new TranslationPage(await ask("api/models"));
+  } catch (error) {
+    byId("error").textContent = error.message;
+    byId("error").hidden = false;
+  }
+}
+
+begin();

@@ -1,0 +1,229 @@
+"""A model with a name: what it can translate, and its answers as JSON objects."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from tdo_plugin.errors import UserError
+from tdo_plugin.metrics.language_id import UNDETECTABLE, Identifier
+from tdo_plugin.serve.explained_translation import explain_translation
+from tdo_plugin.serve.explanation_json import DIGITS, MOST_WEIGHTS, explanation_json
+from tdo_plugin.serve.sentence_split import joined_by_line, sentences_by_line
+
+if TYPE_CHECKING:
+    from tdo_plugin.evaluation.decoding.translator import Translator
+
+ALL = "all"
+DETECT = "detect"
+
+
+@dataclass(frozen=True)
+class ServedModel:
+    """A loaded model.
+
+    Attributes:
+        name: in requests and on the page.
+        translator: of a single checkpoint.
+        trained: the directions that it was trained on.
+        detector: identifies the language of translations; None: languages are not detected.
+    """
+
+    name: str
+    translator: Translator
+    trained: frozenset[str]
+    detector: Identifier | None
+
+    @property
+    def languages(self) -> tuple[str, ...]:
+        """All languages, which are both sources and targets."""
+        return self.translator.languages
+
+    def description(self) -> dict[str, Any]:
+        """The model for a list of models."""
+        spec = self.translator.models[0].core.spec
+        two_stage = spec.topology == "decoder-only" and spec.target_layer > 0
+        return {
+            "name": self.name,
+            "languages": list(self.languages),
+            "directions": sorted(self.trained),
+            "kind": "two-stage" if two_stage else spec.topology,
+            "layers": self.translator.models[0].core.stack.source_layers,
+            "target_layer": spec.target_layer if two_stage else None,
+            "beam": self.translator.options.beam,
+            "detector": None if self.detector is None else self.detector.signature,
+        }
+
+    def check(self, source: str, targets: Sequence[str] | str) -> None:
+        """Check the languages of a request, as far as this is possible without its text.
+
+        Raises:
+            UserError: an unknown language, one twice, or no detector for an unnamed source.
+        """
+        if source == DETECT:
+            if self.detector is None:
+                raise UserError(f"`source` must be a language without a detector; it is {source}")
+        else:
+            self.check_language("source", source)
+        for language in () if targets == ALL else targets:
+            self.check_language("targets", language)
+            if list(targets).count(language) > 1:
+                raise UserError(f"`targets` must name each language once; {language} occurs twice")
+
+    def source_of(self, text: str) -> str:
+        """The language of a text, by the detector.
+
+        Raises:
+            UserError: it is none of the model's.
+        """
+        found = self.detected("", text)["detected"]
+        assert self.detector is not None
+        for language in self.languages:
+            if found is not None and self.detector.label(language) == found:
+                return language
+        raise UserError(
+            f"`source` must be named; the text's language is {found or 'not detected'}, none of "
+            f"{self.name}'s"
+        )
+
+    def targets_of(self, source: str) -> list[str]:
+        """All languages that a source can be translated into.
+
+        A model with adapters for pairs translates only its trained directions.
+        """
+        others = [language for language in self.languages if language != source]
+        if not self.translator.models[0].core.spec.num_pairs:
+            return others
+        return [language for language in others if not self.is_zero_shot(source, language)]
+
+    def check_language(self, field: str, language: str) -> None:
+        """Raise UserError if the model does not know a language."""
+        if language not in self.languages:
+            raise UserError(
+                f"`{field}` must be of {self.name}'s languages, {', '.join(self.languages)}; it is "
+                f"{language}"
+            )
+
+    def translate(
+        self, text: str, source: str, targets: Sequence[str] | str, beam: int | None = None
+    ) -> dict[str, Any]:
+        """Translate text, sentence by sentence, into several languages with one search.
+
+        Args:
+            text: of any number of lines.
+            source: its language, or `detect`.
+            targets: languages, or `all` others that are possible.
+            beam: beam size; None: the model's.
+
+        Raises:
+            UserError: a sentence is too long, or a language is unknown or not detected.
+        """
+        began = time.monotonic()
+        self.check(source, targets)
+        source = self.source_of(text) if source == DETECT else source
+        targets = self.targets_of(source) if targets == ALL else targets
+        translator = self._with_beam(beam)
+        by_line = sentences_by_line(text)
+        sentences = [sentence for line in by_line for sentence in line]
+        self._check_lengths(source, targets, sentences)
+        hypotheses = translator.translate_into(source, targets, sentences)
+        translations = []
+        for target in targets:
+            rest = iter(hypothesis.text for hypothesis in hypotheses[target])
+            whole = joined_by_line([[next(rest) for _ in line] for line in by_line])
+            translations.append(
+                {
+                    "target": target,
+                    "text": whole,
+                    **self.detected(target, whole),
+                    "zero_shot": self.is_zero_shot(source, target),
+                    "score": round(
+                        sum(hypothesis.score for hypothesis in hypotheses[target])
+                        / max(1, len(sentences)),
+                        DIGITS,
+                    ),
+                    "sentences": [
+                        {
+                            "source": sentence,
+                            "text": hypothesis.text,
+                            "pieces": hypothesis.pieces.split(),
+                            "score": round(hypothesis.score, DIGITS),
+                        }
+                        for sentence, hypothesis in zip(sentences, hypotheses[target], strict=True)
+                    ],
+                }
+            )
+        seconds = round(time.monotonic() - began, DIGITS)
+        return {
+            **{"model": self.name, "source": source, "translations": translations},
+            **{"beam": translator.options.beam, "seconds": seconds},
+        }
+
+    def explain(
+        self,
+        text: str,
+        source: str,
+        target: str,
+        beam: int | None = None,
+        most_weights: int = MOST_WEIGHTS,
+    ) -> dict[str, Any]:
+        """Translate and explain one sentence; see `explain_translation`.
+
+        Args:
+            text: one sentence.
+            source: its language.
+            target: the language to translate into.
+            beam: beam size; None: the model's.
+            most_weights: see `explanation_json`.
+
+        Raises:
+            UserError: the sentence is empty or too long, or a language is unknown.
+        """
+        began = time.monotonic()
+        self.check_language("source", source)
+        self.check_language("target", target)
+        line = " ".join(text.split())
+        explained = explain_translation(self._with_beam(beam), f"{source}-{target}", line)
+        answer = explanation_json(explained, most_weights)
+        return {
+            **{"model": self.name, "source": source, "target": target, "text": line},
+            **self.detected(target, explained.hypothesis.text),
+            "zero_shot": self.is_zero_shot(source, target),
+            **answer,
+            "seconds": round(time.monotonic() - began, DIGITS),
+        }
+
+    def is_zero_shot(self, source: str, target: str) -> bool:
+        """Whether the model was not trained on a direction."""
+        return f"{source}-{target}" not in self.trained
+
+    def detected(self, target: str, text: str) -> dict[str, Any]:
+        """The detected language of a translation, and whether it is another than the target.
+
+        Both are None where they are unknown: without a detector, for text without letters, and for
+        languages that the detector does not know.
+        """
+        if self.detector is None:
+            return {"detected": None, "off_target": None}
+        (found,) = self.detector.identify([" ".join(text.split())])
+        if found == UNDETECTABLE:
+            return {"detected": None, "off_target": None}
+        label = self.detector.label(target)
+        return {"detected": found, "off_target": None if label is None else found != label}
+
+    def _with_beam(self, beam: int | None) -> Translator:
+        if beam is None or beam == self.translator.options.beam:
+            return self.translator
+        return self.translator.with_beam(beam)
+
+    def _check_lengths(self, source: str, targets: Sequence[str], sentences: Sequence[str]) -> None:
+        direction = f"{source}-{targets[0]}" if targets else ""
+        if not direction:
+            raise UserError(f"`targets` must have a language; nothing is translated from {source}")
+        for size in self.translator.too_long(direction, sentences).values():
+            raise UserError(
+                f"`text` must have sentences of at most {self.translator.limit(direction)} tokens; "
+                f"one has {size}"
+            )

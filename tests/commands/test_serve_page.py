@@ -1,0 +1,231 @@
+"""The page of `tdo serve` and `tdo explain` in a headless browser."""
+
+import json
+import re
+import shutil
+
+import pytest
+from support.served import served, two_models
+
+from tdo_plugin.serve.explained_page import explained_page
+from tdo_plugin.serve.page import page as page_of
+
+pytestmark = pytest.mark.full
+
+BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+TEXT = "der kleine Hund. Das alte Haus"
+
+
+@pytest.fixture(scope="module")
+def models():
+    return two_models()
+
+
+@pytest.fixture(scope="module")
+def server(models):
+    with served(models) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def browser():
+    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    program = next(filter(None, map(shutil.which, BROWSERS)), None)
+    if program is None:
+        pytest.skip(f"none of {', '.join(BROWSERS)} is installed")
+    with playwright.sync_playwright() as started:
+        # the sandbox needs rights that containers lack; only our own page is opened
+        running = started.chromium.launch(executable_path=program, args=["--no-sandbox"])
+        yield running
+        running.close()
+
+
+@pytest.fixture
+def tab(browser):
+    """``tab(address, **options)``: a page, without an error and without a request elsewhere."""
+    opened = []
+
+    def open_page(address, width=1000, **options):
+        page = browser.new_page(viewport={"width": width, "height": 800}, **options)
+        said, read = [], []
+        page.on("console", lambda line: said.append(line.text) if line.type == "error" else None)
+        page.on("pageerror", lambda error: said.append(str(error)))
+        page.on("request", lambda request: read.append(request.url))
+        page.set_default_timeout(10_000)
+        page.goto(address)
+        opened.append((page, said, read, address))
+        return page
+
+    yield open_page
+    for page, said, read, address in opened:
+        page.close()
+        assert not [line for line in said if "status of 400" not in line]
+        assert all(url.startswith((address, "data:")) for url in read), read
+
+
+def translated(page, text=TEXT, second=None):
+    """Type, choose, and translate by the keyboard."""
+    page.fill("#text", text)
+    page.select_option("#source", "de")
+    if second:
+        page.select_option("#second", second)
+    page.press("#text", "Control+Enter")
+    page.wait_for_selector(".card .word:not(:empty)")
+
+
+def focused(page, expression):
+    return page.evaluate(f"document.activeElement.{expression}")
+
+
+def scrolls_sideways(page):
+    return page.evaluate(
+        "document.documentElement.scrollWidth > document.documentElement.clientWidth"
+    )
+
+
+def test_type_translate_click_and_move(tab, server):
+    page = tab(server.url)
+    translated(page)
+    assert page.locator(".card").count() == 2
+    assert page.locator(".card h2").all_inner_texts() == ["English en", "French fr"]
+    assert page.locator(".card .mark").all_inner_texts() == ["zero-shot"]
+    assert re.match(r"Translated in [\d.]+ s\.", page.inner_text("#status"))
+
+    page.locator(".card").nth(0).locator(".word").nth(1).click()
+    page.wait_for_selector(".view")
+    translation = page.get_by_role("listbox", name="Pieces of the translation")
+    source = page.get_by_role("listbox", name="Pieces of the source")
+    selected = page.locator('.piece[aria-selected="true"]')
+    pieces = translation.get_by_role("option")
+    assert selected.count() == 1
+    assert pieces.nth(2).get_attribute("aria-selected") == "true"  # the first is the begin symbol
+    assert focused(page, "getAttribute('aria-selected')") == "true"
+    assert page.locator(".candidates tbody tr").count() in (10, 11)
+    before = page.inner_text(".view > .caption")
+    shares = [int(text or 0) for text in source.locator(".share").all_inner_texts()]
+    assert 0 < sum(shares) <= 105
+
+    page.keyboard.press("ArrowLeft")
+    assert pieces.nth(1).get_attribute("aria-selected") == "true"
+    assert page.inner_text(".view > .caption") != before
+    page.keyboard.press("End")
+    assert selected.get_attribute("aria-label").startswith("end, read")
+    page.keyboard.press("ArrowDown")
+    assert source.get_by_role("option").nth(0).get_attribute("aria-selected") == "true"
+    assert page.locator(".candidates tbody tr").count() == 0
+    page.keyboard.press("ArrowUp")
+    page.keyboard.press("Home")
+    assert pieces.nth(1).get_attribute("aria-selected") == "true"
+    layers = page.get_by_label("Layer").locator("option").all_inner_texts()
+    assert layers == ["mean of layers", "layer 2", "layer 3"]
+    page.get_by_label("Layer").select_option("0")
+    page.get_by_label("Head").select_option("1")
+    assert selected.count() == 1
+
+    page.keyboard.press("Escape")
+    assert not page.locator("#inside").is_visible()
+    assert focused(page, "textContent") == "Look inside"
+    page.keyboard.press("Enter")
+    page.wait_for_selector(".view")
+
+
+def test_the_second_sentence_is_explained(tab, server):
+    page = tab(server.url)
+    translated(page)
+    page.get_by_role("button", name="Look inside: English, two stages").click()
+    page.get_by_label("Sentence").select_option("1")
+    source = page.get_by_role("listbox", name="Pieces of the source")
+    # of the second sentence, with the shares below its pieces
+    source.filter(has_text=re.compile(r"D[\d\s]*a[\d\s]*s")).wait_for()
+
+
+def test_two_models_beside_each_other(tab, server):
+    page = tab(server.url)
+    translated(page, second="encoder-decoder")
+    assert page.locator(".card").nth(0).locator(".version").count() == 2
+    page.get_by_role("button", name="Look inside: French, encoder-decoder").click()
+    page.wait_for_selector(".view >> nth=1")
+    titles = page.locator(".view h3").all_inner_texts()
+    assert titles == ["two stages (zero-shot)", "encoder-decoder (zero-shot)"]
+    captions = page.locator(".view > .caption").all_inner_texts()
+    assert "One softmax over" in captions[0] and "Cross-attention" in captions[1]
+    assert (
+        page.evaluate("document.activeElement.closest('.view').querySelector('h3').textContent")
+        == titles[1]
+    )
+    assert page.locator(".dot.to-target").count() >= 5
+
+
+def test_the_order_of_the_tab_key(tab, server):
+    page = tab(server.url)
+    assert focused(page, "id") == "text"
+    order = []
+    for _ in range(5):
+        page.keyboard.press("Tab")
+        order.append(focused(page, "id"))
+    assert order == ["source", "targets", "first", "second", "go"]
+
+
+@pytest.mark.parametrize("width", [320, 800])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_windows_and_colours(tab, server, width, scheme):
+    page = tab(server.url, width=width, color_scheme=scheme)
+    assert not scrolls_sideways(page)
+    translated(page, text=f"{TEXT} {'langeswort' * 12}", second="encoder-decoder")
+    assert not scrolls_sideways(page)
+    page.locator(".card .quiet").first.click()
+    page.wait_for_selector(".view")
+    assert not scrolls_sideways(page)
+    light = page.evaluate("getComputedStyle(document.body).backgroundColor.match(/\\d+/)[0] > 128")
+    assert light == (scheme == "light")
+
+
+def test_errors_stand_in_the_page(tab, server):
+    page = tab(server.url)
+    page.click("#go")
+    assert page.inner_text("#error") == "Type a sentence first."
+    page.fill("#text", "eins.\n" * 21)
+    page.click("#go")
+    page.get_by_role("alert").filter(has_text="at most 20").wait_for()
+    assert (
+        page.get_by_role("alert").inner_text() == "text must have at most 20 sentences; it has 21"
+    )
+    translated(page)
+    assert not page.locator("#error").is_visible()
+
+
+def test_the_file_of_explain(tab, models, tmp_path):
+    out = tmp_path / "page.html"
+    out.write_text(explained_page(models, "der kleine Hund", "de", ["fr", "en"]), encoding="utf-8")
+    page = tab(out.as_uri(), width=320)
+    assert page.locator(".inside:visible h2").all_inner_texts() == [
+        "German → French",
+        "German → English",
+    ]
+    assert page.locator(".view").count() == 4
+    assert not page.locator("#ask").is_visible() and not scrolls_sideways(page)
+    strip = page.get_by_role("listbox", name="Pieces of the translation").first
+    strip.get_by_role("option").nth(2).click()
+    assert strip.get_by_role("option").nth(2).get_attribute("aria-selected") == "true"
+
+
+def test_right_to_left(tab, models, tmp_path):
+    html = explained_page(models[:1], "der kleine Hund", "de", ["fr"])
+    held = json.loads(re.search(r'id="embedded">(.*?)</script>', html, re.DOTALL)[1])
+    (explanation,) = held["explanations"]
+    explanation["target"] = "ar"
+    count = len(explanation["target_pieces"]) - 1
+    explanation["target_pieces"][:count] = ["▁كلب", "صغير"] * count
+    del explanation["target_pieces"][count:-1]
+    out = tmp_path / "page.html"
+    out.write_text(page_of(held), encoding="utf-8")
+    page = tab(out.as_uri())
+    strip = page.get_by_role("listbox", name="Pieces of the translation")
+    assert strip.get_attribute("dir") == "rtl" and strip.get_attribute("lang") == "ar"
+    strip.get_by_role("option").nth(1).focus()
+    page.keyboard.press("ArrowLeft")
+    assert strip.get_by_role("option").nth(2).get_attribute("aria-selected") == "true"
+    first, second = (
+        strip.get_by_role("option").nth(number).bounding_box()["x"] for number in (1, 2)
+    )
+    assert second < first

@@ -1,0 +1,96 @@
+"""A server of the page on a port of this machine, and requests to it."""
+
+import http.client
+import json
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from support.data import CROSS_ENTROPY, ENCODER_DECODER
+from support.prepared import trained
+
+from tdo_plugin.evaluation.decoding.decoding_options import DecodingOptions
+from tdo_plugin.metrics.silence import quiet_libraries
+from tdo_plugin.serve.app import Application, build_app
+from tdo_plugin.serve.model_worker import ModelWorker
+from tdo_plugin.serve.opening import open_models
+from tdo_plugin.serve.request_limits import Limits
+from tdo_plugin.serve.served_model import ServedModel
+from tdo_plugin.serve.server import hosts_of, listening, server_of
+
+MANY = Limits(rate=100_000)
+
+
+def two_models() -> list[ServedModel]:
+    """A two-stage and an encoder-decoder model, briefly trained, of English, German and French."""
+    other = trained(*ENCODER_DECODER, "--tdo-adaptation-dim", "0", *CROSS_ENTROPY)
+    paths = {"two stages": str(trained()), "encoder-decoder": str(other)}
+    with quiet_libraries():
+        return open_models(paths, None, DecodingOptions((), max_len_b=30), "cpu")
+
+
+@dataclass
+class Served:
+    """A running server.
+
+    Attributes:
+        port: on 127.0.0.1.
+        worker: which runs the models.
+        lines: its log.
+    """
+
+    port: int
+    worker: ModelWorker
+    lines: list[str] = field(default_factory=list)
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}/"
+
+    def asked(
+        self,
+        method: str,
+        path: str,
+        body: Any = None,
+        headers: Mapping[str, str] | None = None,
+        timeout: float = 60.0,
+    ) -> tuple[int, Any, http.client.HTTPResponse]:
+        """Status, content and response; a body that is not bytes is sent as JSON."""
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=timeout)
+        try:
+            sent = body if body is None or isinstance(body, bytes) else json.dumps(body).encode()
+            kind = {"Content-Type": "application/json"} if method == "POST" else {}
+            connection.request(method, path, sent, {**kind, **(headers or {})})
+            response = connection.getresponse()
+            content = response.read()
+            is_json = response.getheader("content-type") == "application/json"
+            return response.status, json.loads(content) if is_json else content.decode(), response
+        finally:
+            connection.close()
+
+
+@contextmanager
+def served(
+    models: Sequence[ServedModel], limits: Limits = MANY, log_text: bool = False
+) -> Iterator[Served]:
+    """A server of these models in a thread of this process."""
+    worker = ModelWorker(limits.waiting)
+    with listening("127.0.0.1", 0) as opened:
+        running = Served(opened.getsockname()[1], worker)
+        app = build_app(
+            Application(models, worker, limits, log_text),
+            hosts_of(opened, ["allowed.example"]),
+            limits,
+            running.lines.append,
+        )
+        server = server_of(app, limits)
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [opened]}, daemon=True)
+        thread.start()
+        try:
+            yield running
+        finally:
+            server.should_exit = True
+            thread.join(30)
+            worker.close(30)

@@ -1,0 +1,101 @@
+"""The rate of a client, and the queue in front of the models."""
+
+import threading
+
+import pytest
+
+from tdo_plugin.errors import UserError
+from tdo_plugin.serve.model_worker import BusyError, ModelWorker
+from tdo_plugin.serve.request_guard import Hosts
+from tdo_plugin.serve.request_limits import CLIENTS, Limits, RateLimiter
+
+
+def test_a_bucket_for_each_client():
+    now = [0.0]
+    rates = RateLimiter(60, lambda: now[0])
+    assert [rates.wait("a") for _ in range(60)] == [0.0] * 60
+    assert rates.wait("a") == pytest.approx(1.0)
+    assert rates.wait("b") == 0.0
+    now[0] = 1.5
+    assert rates.wait("a") == 0.0 and rates.wait("a") == pytest.approx(0.5)
+    now[0] = 1e6  # no more than a minute's requests come together
+    assert [rates.wait("a") for _ in range(61)].count(0.0) == 60
+
+
+def test_clients_are_forgotten():
+    rates = RateLimiter(1, lambda: 0.0)
+    for number in range(CLIENTS + 5):
+        rates.wait(str(number))
+    assert len(rates._buckets) == CLIENTS
+    assert rates.wait("0") == 0.0 and rates.wait(str(CLIENTS + 4)) > 0
+
+
+def test_limits_are_at_least_one():
+    Limits().check()
+    with pytest.raises(UserError, match="`--max-rate` must be at least 1; it is 0"):
+        Limits(rate=0).check()
+
+
+def test_jobs_run_one_after_the_other_and_a_full_queue_says_when():
+    worker, release, order = ModelWorker(2), threading.Event(), []
+    try:
+        running = threading.Event()
+
+        def slow():
+            running.set()
+            release.wait(30)
+            return order.append("slow")
+
+        first = worker.submit(slow)
+        assert running.wait(30)
+        second, dropped = (
+            worker.submit(lambda: order.append("second")),
+            worker.submit(lambda: 1 / 0),
+        )
+        with pytest.raises(BusyError) as busy:
+            worker.submit(lambda: None)
+        assert busy.value.seconds >= 1
+        assert dropped.cancel()
+        release.set()
+        first.result(30), second.result(30)
+        assert order == ["slow", "second"]
+        with pytest.raises(ZeroDivisionError):
+            worker.submit(lambda: 1 / 0).result(30)
+        assert worker.submit(lambda: 7).result(30) == 7
+    finally:
+        worker.close(30)
+
+
+def test_an_ended_worker_takes_nothing():
+    worker, release, running = ModelWorker(2), threading.Event(), threading.Event()
+    first = worker.submit(lambda: (running.set(), release.wait(30)))
+    assert running.wait(30)
+    waiting = worker.submit(lambda: None)
+    threading.Timer(0.05, release.set).start()
+    worker.close(30)
+    assert first.done() and waiting.cancelled()
+    with pytest.raises(BusyError):
+        worker.submit(lambda: None)
+
+
+@pytest.mark.parametrize(
+    "host", ["localhost", "LOCALHOST:80", "127.0.0.1:9", "[::1]:9", "127.1.2.3"]
+)
+def test_names_of_this_machine(host):
+    assert Hosts().include(host)
+
+
+@pytest.mark.parametrize(
+    "host",
+    ["", "evil.example", "localhost.evil.example:80", "127.0.0.1.nip.io", "192.168.0.7", "[::]x"],
+)
+def test_names_of_others(host):
+    assert not Hosts().include(host)
+
+
+def test_names_in_a_network():
+    hosts = Hosts(frozenset(["gpu1"]), loopback=False)
+    assert all(
+        map(hosts.include, ("gpu1:8000", "GPU1", "192.168.0.7:8000", "127.0.0.1", "[::1]:1"))
+    )
+    assert not hosts.include("evil.example") and not hosts.include("localhost")
