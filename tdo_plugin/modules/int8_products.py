@@ -60,9 +60,7 @@ def _fbgemm(integers: Tensor, scales: Tensor) -> Kernel:
     with _engine(), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # torch will replace its quantised tensors some day
         no_offsets = torch.zeros(len(scales), dtype=torch.long)
-        weight = torch._make_per_channel_quantized_tensor(
-            integers, scales.double(), no_offsets, 0
-        )
+        weight = torch._make_per_channel_quantized_tensor(integers, scales.double(), no_offsets, 0)
         packed = torch.ops.quantized.linear_prepack(weight, None)
     return lambda x: multiply(x, 1 / LEVELS, ZERO, packed)
 
