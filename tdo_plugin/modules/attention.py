@@ -85,7 +85,8 @@ def written_out(
     scores = (query * query.size(-1) ** -0.5) @ key.transpose(-1, -2)
     if mask is not None:
         scores += additive(mask, scores.dtype, -math.inf) if mask.dtype == torch.bool else mask
-    return F.dropout(scores.softmax(-1), dropout) @ value
+    weights = scores.softmax(-1)
+    return (F.dropout(weights, dropout) if dropout else weights) @ value
 
 
 def best_kernel(
@@ -224,7 +225,7 @@ class MultiheadAttention(nn.Module):
         return turned
 
     def _split_heads(self, x: Tensor) -> Tensor:
-        split: Tensor = x.unflatten(-1, (self.num_heads, -1)).transpose(1, 2)
+        split: Tensor = x.view(*x.shape[:-1], self.num_heads, -1).transpose(1, 2)
         return split
 
 

@@ -56,7 +56,7 @@ def int8_product(weight: Tensor) -> Product:
 
 def _fbgemm(integers: Tensor, scales: Tensor) -> Kernel:
     """FBGEMM's product of tokens between -1 and 1 with a weight (E, D)."""
-    multiply = torch.ops.quantized.linear_with_input_q_dq_qweight_dq_output_fp32
+    multiply = torch.ops.quantized.linear_with_input_q_dq_qweight_dq_output_fp32.default
     with _engine(), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # torch will replace its quantised tensors some day
         no_offsets = torch.zeros(len(scales), dtype=torch.long)
@@ -67,7 +67,7 @@ def _fbgemm(integers: Tensor, scales: Tensor) -> Kernel:
 
 def _onednn(integers: Tensor, scales: Tensor) -> Kernel:
     """As :func:`_fbgemm`, with oneDNN."""
-    multiply = torch.ops.onednn.qlinear_pointwise
+    multiply = torch.ops.onednn.qlinear_pointwise.default
     packed = torch.ops.onednn.qlinear_prepack(integers, None)
     no_offsets = torch.zeros(len(scales), dtype=torch.long)
     output = (1.0, 0, torch.float32, "none", [], "")  # its scale, offset, type and no more
