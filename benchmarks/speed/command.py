@@ -37,6 +37,8 @@ def bench(args: Namespace) -> int:
     facts = hardware.facts(device, precision)
     if args.against:
         facts["ctranslate2"] = version_of_ctranslate2()
+    if args.cpu_time:
+        facts["clock"] = "CPU time"
     if extra:
         facts["options"] = args.options
     print(*(f"{name} {value}" for name, value in facts.items()), sep=", ")
@@ -44,7 +46,7 @@ def bench(args: Namespace) -> int:
     with tempfile.TemporaryDirectory(prefix="tdo-bench-") as folder:
         team = WorkerPool(Path(folder), device)
         try:
-            arena = Arena(team, device, precision, text, extra, _say)
+            arena = Arena(team, device, precision, text, extra, _say, args.cpu_time)
             _measure(arena, comparisons(args, device), facts, args)
         finally:
             team.end()

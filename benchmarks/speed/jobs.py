@@ -20,6 +20,7 @@ class Job:
         precision: `fp32`, `fp16` or `bf16`.
         extra: further options of fairseq-train.
         repeats: batches per run.
+        cpu_time: count the CPU time of all threads instead of elapsed time.
     """
 
     kind: str
@@ -31,6 +32,7 @@ class Job:
     precision: str
     extra: Sequence[str] = ()
     repeats: int = 1
+    cpu_time: bool = False
 
     def batches_of(self, number: int) -> list[int]:
         """The batches of the `number`-th run, equal for all systems."""
@@ -39,10 +41,14 @@ class Job:
 
     def timed(self, number: int, step: Callable[[int], object]) -> float:
         """The seconds in which `step` processes the batches of the `number`-th run."""
-        begin = time.perf_counter()
+        begin = self.now()
         for index in self.batches_of(number):
             step(index)
-        return time.perf_counter() - begin
+        return self.now() - begin
+
+    def now(self) -> float:
+        """The seconds of this job's clock."""
+        return time.process_time() if self.cpu_time else time.perf_counter()
 
     def work(self, number: int) -> int:
         """The target tokens of a training run, or the sentences of a decoding run."""

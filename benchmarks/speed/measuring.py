@@ -36,6 +36,7 @@ class Arena:
         text: returns the text of a comparison.
         extra: options of fairseq-train for our system.
         say: called with progress lines.
+        cpu_time: count CPU time instead of elapsed time.
     """
 
     team: WorkerPool
@@ -44,6 +45,7 @@ class Arena:
     text: Callable[[Comparison], Text]
     extra: Sequence[str]
     say: Callable[[str], None]
+    cpu_time: bool = False
 
     def measure(self, comparison: Comparison, rounds: int) -> Measurement:
         """Run a comparison; bytes, which do not vary, are measured once.
@@ -113,6 +115,7 @@ class Arena:
                 repeats=repeats,
                 device=self.device,
                 precision=self.precision,
+                cpu_time=self.cpu_time,
                 extra=() if system in OTHERS else tuple(self.extra),
             )
             for system in comparison.systems

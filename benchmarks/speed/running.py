@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import gc
 import resource
-import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NoReturn
@@ -73,11 +72,11 @@ class Runner:
         """The seconds of the `number`-th run."""
         samples = [self.samples[index] for index in self.job.batches_of(number)]
         self._wait()
-        begin = time.perf_counter()
+        begin = self.job.now()
         for sample in samples:
             self.step(sample)
         self._wait()
-        return time.perf_counter() - begin
+        return self.job.now() - begin
 
     def size(self) -> int:
         """The bytes of the parameters, as a checkpoint for decoding stores them."""

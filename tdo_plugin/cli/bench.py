@@ -77,6 +77,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="'--X ...'",
         help="more fairseq-train options for our system (--options='--X')",
     )
+    add(
+        "--cpu-time",
+        action="store_true",
+        help="count the CPU time of all threads instead of elapsed time, for a machine with other "
+        "work (with --device cpu)",
+    )
     add("--json", type=Path, metavar="FILE", help="also write the rows as JSON")
     add("--plot", type=Path, metavar="FILE", help="draw the growth of costs: .svg, .png")
 
@@ -90,6 +96,8 @@ def run(args: argparse.Namespace) -> int:
     for option, path in (("--json", args.json), ("--plot", args.plot)):
         if path and (path.is_dir() or not path.absolute().parent.is_dir()):
             raise UserError(f"`{option}` must be a file in an existing folder; it is {path}")
+    if args.cpu_time and args.device != "cpu" and not args.against:
+        raise UserError("`--cpu-time` must come with --device cpu or --against; it is alone")
     if args.against:
         if args.what != "decode":
             raise UserError("`--against` must come with decode (tdo bench decode); it is alone")

@@ -11,6 +11,7 @@ Shapes: (..., D) tokens, D and E widths.
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -18,7 +19,7 @@ from torch import Tensor, nn
 from tdo_plugin.modules.attention import MultiheadAttention
 from tdo_plugin.modules.cross_attention_layer import CrossAttentionLayer
 from tdo_plugin.modules.layer import JointLayer
-from tdo_plugin.modules.linear import Linear, Product, Projection, project_apart, split_outputs
+from tdo_plugin.modules.linear import Linear, Projection, project_apart, split_outputs
 from tdo_plugin.modules.linear import project_packed as plain_projections
 from tdo_plugin.modules.token_context import NO_CONTEXT, TokenContext
 from tdo_plugin.modules.translation_model import TranslationModel
@@ -33,6 +34,7 @@ ZERO = LEVELS + 1  # kernels read unsigned integers
 WIDE = 4096  # outputs
 
 Kernel = Callable[[Tensor], Tensor]
+Int8Product = Callable[[Tensor, Tensor | None, Tensor | None], Tensor]  # input, unread weight, bias
 
 
 def is_available() -> bool:
@@ -40,7 +42,7 @@ def is_available() -> bool:
     return ENGINE in torch.backends.quantized.supported_engines
 
 
-def int8_product(weight: Tensor) -> Product:
+def int8_product(weight: Tensor) -> Int8Product:
     """``F.linear`` with this weight (E, D) in 8-bit integers, for single precision on a CPU."""
     scales = weight.detach().abs().amax(1).clamp_min(torch.finfo(weight.dtype).tiny) / WEIGHT_LEVELS
     integers = (weight.detach() / scales[:, None]).round().to(torch.int8)
@@ -70,7 +72,14 @@ def _onednn(integers: Tensor, scales: Tensor) -> Kernel:
     multiply = torch.ops.onednn.qlinear_pointwise.default
     packed = torch.ops.onednn.qlinear_prepack(integers, None)
     no_offsets = torch.zeros(len(scales), dtype=torch.long)
-    output = (1.0, 0, torch.float32, "none", [], "")  # its scale, offset, type and no more
+    output: tuple[Any, ...] = (
+        1.0,
+        0,
+        torch.float32,
+        "none",
+        [],
+        "",
+    )  # its scale, offset, type and no more
 
     def product(x: Tensor) -> Tensor:
         levels = (x * LEVELS).round_().add_(ZERO).to(torch.uint8)

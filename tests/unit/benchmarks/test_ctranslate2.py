@@ -89,6 +89,7 @@ def test_both_translate_alike(norm, running, tmp_path):
         assert actual == expected
         assert all(len(ranked[0]) == SETTING.sentence_length for ranked in theirs.step(number))
     assert theirs.run(0) > 0
+    assert 0 < replace(ours.job, cpu_time=True).timed(0, theirs.step) < 10
 
 
 def test_int8_takes_a_quarter(running, tmp_path):
