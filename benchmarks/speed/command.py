@@ -9,12 +9,13 @@ from argparse import Namespace
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from functools import cache
+from importlib import metadata
 from pathlib import Path
 from shlex import split
 
 from speed import hardware, plan, plot, utilisation
 from speed.measuring import Arena, Measurement
-from speed.plan import Comparison
+from speed.plan import CTRANSLATE2, Comparison
 from speed.rows import Row, head, line, rows
 from speed.text import Text, embedded, own
 from speed.worker_pool import WorkerPool
@@ -30,10 +31,14 @@ def bench(args: Namespace) -> int:
     Raises:
         UserError: an invalid option, or a system cannot be run.
     """
-    device = hardware.device(args.device)
+    device = "cpu" if args.against else hardware.device(args.device)
     precision = hardware.precision(device, args.precision)
     text, extra = texts(args.data), options(args.options)
     facts = hardware.facts(device, precision)
+    if args.against:
+        facts["ctranslate2"] = version_of_ctranslate2()
+    if args.cpu_time:
+        facts["clock"] = "CPU time"
     if extra:
         facts["options"] = args.options
     print(*(f"{name} {value}" for name, value in facts.items()), sep=", ")
@@ -41,7 +46,7 @@ def bench(args: Namespace) -> int:
     with tempfile.TemporaryDirectory(prefix="tdo-bench-") as folder:
         team = WorkerPool(Path(folder), device)
         try:
-            arena = Arena(team, device, precision, text, extra, _say)
+            arena = Arena(team, device, precision, text, extra, _say, args.cpu_time)
             _measure(arena, comparisons(args, device), facts, args)
         finally:
             team.end()
@@ -60,6 +65,16 @@ def options(words: str) -> list[str]:
         raise UserError(f"`--options` must be valid shell words; {error}") from None
 
 
+def version_of_ctranslate2() -> str:
+    """The installed version; raises UserError if there is none."""
+    try:
+        return metadata.version(CTRANSLATE2)
+    except metadata.PackageNotFoundError:
+        raise UserError(
+            "`--against` requires the package ctranslate2 (pip install ctranslate2); it is missing"
+        ) from None
+
+
 def _say(line: str) -> None:
     print(line, file=sys.stderr, flush=True)
 
@@ -75,6 +90,14 @@ def texts(data: Path | None) -> Callable[[Comparison], Text]:
 
 def comparisons(args: Namespace, device: str) -> Sequence[tuple[Comparison, int]]:
     """The comparisons to measure, and the number of rounds for each."""
+    kinds = (*plan.BYTES[1:], "decoding") if args.what == "decode" else plan.METRICS
+    return [each for each in _every(args, device) if each[0].kind in kinds]
+
+
+def _every(args: Namespace, device: str) -> Sequence[tuple[Comparison, int]]:
+    if args.against:
+        engines = plan.against_ctranslate2(args.size)
+        return [(comparison, args.rounds or TABLE_ROUNDS) for comparison in engines]
     if args.growth:
         return [(comparison, args.rounds or GROWTH_ROUNDS) for comparison in plan.growth(args.size)]
     if args.each:

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 
 from speed.batches import Batch, by_sentences, by_tokens
 from speed.jobs import Job
-from speed.plan import BASELINES, Comparison
+from speed.plan import BASELINES, BYTES, CTRANSLATE2, CTRANSLATE2_INT8, DECODES, Comparison
 from speed.text import Text
 from speed.worker_pool import WorkerPool
 
 REPEATS = {"cpu": 1, "cuda": 20}  # batches per run
+OTHERS = (*BASELINES, CTRANSLATE2, CTRANSLATE2_INT8)  # without options for our system
 FIRST = 2  # sentences of the update that creates the optimiser's state, before measuring memory
 
 
@@ -35,6 +36,7 @@ class Arena:
         text: returns the text of a comparison.
         extra: options of fairseq-train for our system.
         say: called with progress lines.
+        cpu_time: count CPU time instead of elapsed time.
     """
 
     team: WorkerPool
@@ -43,17 +45,16 @@ class Arena:
     text: Callable[[Comparison], Text]
     extra: Sequence[str]
     say: Callable[[str], None]
+    cpu_time: bool = False
 
     def measure(self, comparison: Comparison, rounds: int) -> Measurement:
-        """Run a comparison; memory, which does not vary, is measured once.
+        """Run a comparison; bytes, which do not vary, are measured once.
 
         Raises:
             UserError: the text is too short, an option is rejected, or memory is insufficient.
         """
         costs = (
-            self._weigh(comparison)
-            if comparison.kind == "memory"
-            else self._time(comparison, rounds)
+            self._weigh(comparison) if comparison.kind in BYTES else self._time(comparison, rounds)
         )
         return Measurement(comparison, costs)
 
@@ -64,7 +65,7 @@ class Arena:
             UserError: the text is too short.
         """
         text, setting = self.text(comparison), comparison.setting
-        if comparison.kind == "decoding":
+        if comparison.kind in DECODES:
             return by_sentences(text, setting.sentence_length, setting.sentences)
         return by_tokens(text, setting.sentence_length, setting.batch_tokens)
 
@@ -89,12 +90,12 @@ class Arena:
         return costs
 
     def _weigh(self, comparison: Comparison) -> dict[str, list[float]]:
-        """The memory of each system, measured one after another."""
+        """Memory or model size of each system, measured one after another."""
         batch = self.batches(comparison)[0]
         process = self.team.scales()
         sizes = {}
         for system, job in self._jobs(comparison, (batch[:FIRST], batch), 1).items():
-            process.ask("peak_memory", job)
+            process.ask("model_size" if comparison.kind == "model size" else "peak_memory", job)
             sizes[system] = process.answer()
         self._tell(
             comparison.title, {system: size / 2**30 for system, size in sizes.items()}, "GiB"
@@ -114,7 +115,8 @@ class Arena:
                 repeats=repeats,
                 device=self.device,
                 precision=self.precision,
-                extra=() if system in BASELINES else tuple(self.extra),
+                cpu_time=self.cpu_time,
+                extra=() if system in OTHERS else tuple(self.extra),
             )
             for system in comparison.systems
         }

@@ -8,12 +8,32 @@ from dataclasses import asdict, dataclass, replace
 OURS, CONCATENATING, STOCK = "two-stream", "concatenating", "stock"
 BASELINES = CONCATENATING, STOCK
 ALL = (OURS, *BASELINES)
+# encoder-decoders of equal size, with the same weights but for stock
+ENCODER_DECODER, INT8 = "encoder-decoder", "encoder-decoder int8"
+CTRANSLATE2, CTRANSLATE2_INT8 = "ctranslate2", "ctranslate2 int8"
+ENGINES = (ENCODER_DECODER, STOCK, CTRANSLATE2, INT8, CTRANSLATE2_INT8)
+ENGINE_PAIRS = (
+    (ENCODER_DECODER, STOCK),
+    (ENCODER_DECODER, CTRANSLATE2),
+    (INT8, ENCODER_DECODER),
+    (INT8, CTRANSLATE2_INT8),
+)
 
-METRICS = {"training": "training", "decoding": "decoding", "memory": "peak training memory"}
+METRICS = {
+    "training": "training",
+    "decoding": "decoding",
+    "memory": "peak training memory",
+    "decoding memory": "peak decoding memory",
+    "model size": "model size",
+}
+BYTES = "memory", "decoding memory", "model size"  # kinds of which less is better
+DECODES = "decoding", "decoding memory"
 MEANINGLESS = {
-    "training": ("sentences", "beam"),
-    "memory": ("sentences", "beam"),
+    "training": ("sentences", "beam", "threads"),
+    "memory": ("sentences", "beam", "threads"),
     "decoding": ("batch_tokens", "instrucl"),
+    "decoding memory": ("batch_tokens", "instrucl", "threads"),
+    "model size": ("batch_tokens", "instrucl", "threads", "sentences", "beam", "sentence_length"),
 }
 """Fields of a setting that are irrelevant for a kind of comparison."""
 
@@ -30,6 +50,7 @@ class Setting:
             of steps.
         sentences: sentences in a decoding batch.
         instrucl: train with InstruCL.
+        threads: in decoding; 0: one per core.
     """
 
     model_dim: int = 512
@@ -43,22 +64,31 @@ class Setting:
     sentences: int = 16
     beam: int = 4
     instrucl: bool = False
+    threads: int = 0
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """Systems at one setting; the first is compared with each of the others.
+    """Systems at one setting.
 
     Attributes:
-        kind: `training`, `decoding` or `memory`.
+        kind: a name in `METRICS`.
         systems: their names; options of fairseq-train stand for our system with these options.
         axis: the field that varies in a series of comparisons.
+        chosen_pairs: pairs of systems to compare; by default the first with each of the others.
     """
 
     kind: str
     setting: Setting
     systems: tuple[str, ...] = ALL
     axis: str | None = None
+    chosen_pairs: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def pairs(self) -> Sequence[tuple[str, str]]:
+        """Pairs of a system and the system that it is compared with."""
+        first, *others = self.systems
+        return self.chosen_pairs or [(first, other) for other in others]
 
     @property
     def metric(self) -> str:
@@ -72,12 +102,16 @@ class Comparison:
         if self.axis:
             name = self.axis.replace("_", " ")
             return f"{self.metric}, {name} {getattr(setting, self.axis):,}"
-        load = (
-            f"{setting.sentences} sentences, beam {setting.beam}"
-            if self.kind == "decoding"
-            else f"{setting.batch_tokens:,} tokens"
-        )
-        return f"{self.metric}, {load}, vocabulary {setting.vocabulary:,}"
+        parts = [self.metric]
+        if self.kind in DECODES:
+            sentences = "1 sentence" if setting.sentences == 1 else f"{setting.sentences} sentences"
+            parts.append(f"{sentences}, beam {setting.beam}")
+        elif self.kind != "model size":
+            parts.append(f"{setting.batch_tokens:,} tokens")
+        parts.append(f"vocabulary {setting.vocabulary:,}")
+        if setting.threads:
+            parts.append("1 thread" if setting.threads == 1 else f"{setting.threads} threads")
+        return ", ".join(parts)
 
     def settings(self) -> dict[str, object]:
         """The axis, and the relevant settings for this kind."""
@@ -104,6 +138,7 @@ PLOT: Mapping[str, tuple[Setting, Axes]] = {
         {"sentence_length": (15, 30), "batch_tokens": (150, 300), "languages": (4, 8)},
     ),
 }
+THREADS, LOADS = (1, 2), {"paper": (1, 16, 64), "small": (1, 4)}  # against CTranslate2
 GPU_TOKENS, GPU_SENTENCES = (4000, 16_000), 128
 
 # Options of fairseq-train that disable an optimisation, by the metric that shows its effect.
@@ -148,6 +183,19 @@ def table(size: str, device: str) -> list[Comparison]:
         *(Comparison("decoding", replace(base, vocabulary=entries)) for entries in vocabularies),
         *_both("memory", weighed),
     ]
+
+
+def against_ctranslate2(size: str) -> Iterator[Comparison]:
+    """Decoding, its peak memory and the size of the model, for each vocabulary."""
+    base = TABLE[size]
+    for entries in sorted({min(8000, base.vocabulary), base.vocabulary}):
+        usual = replace(base, vocabulary=entries)
+        for threads in THREADS:
+            for sentences in LOADS[size]:
+                setting = replace(usual, sentences=sentences, threads=threads)
+                yield Comparison("decoding", setting, ENGINES, chosen_pairs=ENGINE_PAIRS)
+        for kind in ("decoding memory", "model size"):
+            yield Comparison(kind, usual, ENGINES, chosen_pairs=ENGINE_PAIRS)
 
 
 def _both(kind: str, settings: Sequence[Setting]) -> Iterator[Comparison]:

@@ -8,14 +8,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from speed.measuring import Measurement
+from speed.plan import BYTES
 
 UNITS = {
     "training": "seconds per target token",
     "decoding": "seconds per sentence",
-    "memory": "bytes",
+    **dict.fromkeys(BYTES, "bytes"),
 }
 HEAD = ("what", "system", "against", "ratio", "least to most")
-WIDTHS = (68, 10, 24, 6, 13)
+WIDTHS = (68, 20, 24, 6, 13)
 
 
 @dataclass(frozen=True)
@@ -25,8 +26,8 @@ class Row:
     Attributes:
         metric: the compared quantity.
         title: the metric and the distinguishing settings of the row.
-        ratio: speed-up (baseline time / our time, higher is better), or our memory / baseline
-            memory (lower is better).
+        ratio: speed-up (baseline time / our time, higher is better), or our bytes / baseline
+            bytes (lower is better).
         spread: minimum and maximum ratio over rounds.
         settings: sizes, machine, and the numbers of the ratio.
     """
@@ -41,18 +42,17 @@ class Row:
 
 
 def rows(measurement: Measurement, facts: Mapping[str, Any]) -> Iterator[Row]:
-    """The first system of a comparison against each of the others.
+    """A row for each pair of systems of a comparison.
 
     Args:
         measurement: the comparison's measurement.
         facts: further facts for the settings.
     """
     comparison, costs = measurement.comparison, measurement.costs
-    ours, *others = comparison.systems
-    for baseline in others:
+    for ours, baseline in comparison.pairs:
         pairs = zip(costs[ours], costs[baseline], strict=True)
-        memory = comparison.kind == "memory"
-        ratios = [cost / base if memory else base / cost for cost, base in pairs]
+        size = comparison.kind in BYTES
+        ratios = [cost / base if size else base / cost for cost, base in pairs]
         figures = {
             "unit": UNITS[comparison.kind],
             "cost": statistics.median(costs[ours]),

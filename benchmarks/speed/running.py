@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import gc
 import resource
-import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NoReturn
@@ -21,9 +20,11 @@ from fairseq.trainer import Trainer
 
 from speed.batches import Batch, write_dictionary
 from speed.jobs import Job
-from speed.plan import Setting
+from speed.plan import CTRANSLATE2, CTRANSLATE2_INT8, INT8, Setting
 from speed.systems import shared_words, words
 from tdo_plugin.errors import UserError
+from tdo_plugin.launch.environment import cores
+from tdo_plugin.modules.int8_products import quantise_
 from tdo_plugin.runtime.jobs import run_jobs
 from tdo_plugin.tasks.language_ids import LanguageIdDataManager
 
@@ -71,11 +72,15 @@ class Runner:
         """The seconds of the `number`-th run."""
         samples = [self.samples[index] for index in self.job.batches_of(number)]
         self._wait()
-        begin = time.perf_counter()
+        begin = self.job.now()
         for sample in samples:
             self.step(sample)
         self._wait()
-        return time.perf_counter() - begin
+        return self.job.now() - begin
+
+    def size(self) -> int:
+        """The bytes of the parameters, as a checkpoint for decoding stores them."""
+        return sum(parameter.nbytes for parameter in self.model.parameters())
 
     def _wait(self) -> None:
         if self.cuda:
@@ -104,7 +109,10 @@ class Decoding(Runner):
 
     def __init__(self, job: Job, folder: Path) -> None:
         super().__init__(job, folder)
+        torch.set_num_threads(job.setting.threads or cores())
         self.model.to(job.device, PRECISIONS[job.precision]).eval()
+        if job.system == INT8:
+            quantise_(self.model.core)
         self.model.prepare_for_inference_(self.cfg)
         search = self.cfg.generation
         search.beam = job.setting.beam
@@ -113,10 +121,26 @@ class Decoding(Runner):
         self.generator = self.task.build_generator([self.model], search)
 
     def step(self, sample: dict[str, Any]) -> None:
-        self.task.inference_step(self.generator, [self.model], sample)
+        with torch.inference_mode():  # as in `tdo translate`
+            self.task.inference_step(self.generator, [self.model], sample)
 
 
-RUNNERS = {"training": Training, "memory": Training, "decoding": Decoding}
+RUNNERS = {
+    "training": Training,
+    "memory": Training,
+    "decoding": Decoding,
+    "decoding memory": Decoding,
+    "model size": Runner,
+}
+
+
+def runner_of(job: Job, folder: Path) -> Any:
+    """A system's model with batches, ready to run."""
+    if job.system not in (CTRANSLATE2, CTRANSLATE2_INT8):
+        return RUNNERS[job.kind](job, folder)
+    from speed.ctranslate2_running import CTranslate2Decoding
+
+    return CTranslate2Decoding(job, folder)
 
 
 class Stand:
@@ -128,7 +152,7 @@ class Stand:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._runner: Runner | None = None
+        self._runner: Any = None
 
     def prepare(self, job: Job) -> None:
         """Build the job's model, replacing the previous model."""
@@ -136,17 +160,21 @@ class Stand:
         gc.collect()
         if job.device == "cuda":
             torch.cuda.empty_cache()
-        self._runner = RUNNERS[job.kind](job, self._folder)
+        self._runner = runner_of(job, self._folder)
 
     def run(self, number: int) -> float:
         """The seconds of the `number`-th run of the prepared job."""
-        assert self._runner is not None
-        return self._runner.run(number)
+        return float(self._runner.run(number))
+
+    def model_size(self, job: Job) -> float:
+        """The bytes of a system's model in a file."""
+        self.prepare(job)
+        return float(self._runner.size())
 
     def peak_memory(self, job: Job) -> float:
-        """Peak memory of training in bytes, including parameters and optimiser.
+        """Peak memory of training or decoding in bytes, including the model and the optimiser.
 
-        The training runs in a new process. On a GPU, it is the memory of tensors; on a CPU, the
+        The work runs in a new process. On a GPU, it is the memory of tensors; on a CPU, the
         growth of the process, which is only accurate if the process returns freed memory to the
         system immediately.
         """

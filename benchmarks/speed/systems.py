@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from speed.plan import CONCATENATING, OURS, STOCK, Setting
+from speed.plan import CONCATENATING, ENCODER_DECODER, INT8, OURS, STOCK, Setting
 from tdo_plugin.experiments.named_configs import named_config
 
 VALIDATION = ("--eval-", "--best-checkpoint-metric", "--maximize-best-checkpoint-metric")
@@ -97,4 +97,20 @@ def _stock(setting: Setting) -> tuple[object, ...]:
     )
 
 
-_SYSTEMS = {OURS: _two_stream, CONCATENATING: _concatenating, STOCK: _stock}
+def _encoder_decoder(setting: Setting) -> tuple[object, ...]:
+    half = setting.depth // 2
+    return (
+        *("--task", "tdo_translation", "--arch", "tdo_encoder_decoder"),
+        *("--tdo-encoder-layers", half, "--tdo-decoder-layers", half),
+        *("--tdo-model-dim", setting.model_dim, "--tdo-ffn-dim", setting.ffn_dim),
+        *("--tdo-heads", setting.heads, "--criterion", "label_smoothed_cross_entropy_terms"),
+    )
+
+
+_SYSTEMS = {
+    OURS: _two_stream,
+    CONCATENATING: _concatenating,
+    STOCK: _stock,
+    ENCODER_DECODER: _encoder_decoder,
+    INT8: _encoder_decoder,
+}

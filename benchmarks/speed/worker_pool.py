@@ -9,7 +9,7 @@ from speed.processes import SystemProcess
 from tdo_plugin.launch.environment import cores, settings
 
 SCALES = "scales"
-MOST = 3  # processes at a time, each with its model
+MOST = 5  # processes at a time, each with its model
 # Return freed memory to the system immediately, so that a process has only the memory it needs.
 # Otherwise the C library keeps freed memory, and in training deliberately keeps a lot.
 GIVE_BACK = {

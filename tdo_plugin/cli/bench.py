@@ -12,7 +12,10 @@ from tdo_plugin.launch.training_config import PRECISIONS
 from tdo_plugin.runtime.signals import ended_by_signal
 
 HELP = "compare speed and memory with stock fairseq and a plain concatenating model"
-EXAMPLE = "tdo bench --device cpu --data my-data --json bench.json"
+EXAMPLE = """
+tdo bench --device cpu --data my-data --json bench.json
+tdo bench decode --against ctranslate2 --json engines.json
+"""
 
 BENCHMARKS = FILES / "benchmarks"
 
@@ -20,6 +23,12 @@ BENCHMARKS = FILES / "benchmarks"
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     add = parser.add_argument
+    add(
+        "what",
+        nargs="?",
+        choices=("decode",),
+        help="decode: only the comparisons of decoding (default: training and memory too)",
+    )
     add("--device", choices=("cpu", "cuda"), help="device (default: a GPU if available)")
     add(
         "--precision",
@@ -56,11 +65,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="instead: how time and memory grow with languages, depth, vocabulary, length and beam",
     )
+    instead.add_argument(
+        "--against",
+        choices=("ctranslate2",),
+        help="with decode, instead: our encoder-decoder in fp32 and int8 on a CPU, against stock "
+        "fairseq and CTranslate2",
+    )
     add(
         "--options",
         default="",
         metavar="'--X ...'",
         help="more fairseq-train options for our system (--options='--X')",
+    )
+    add(
+        "--cpu-time",
+        action="store_true",
+        help="count the CPU time of all threads instead of elapsed time, for a machine with other "
+        "work (with --device cpu)",
     )
     add("--json", type=Path, metavar="FILE", help="also write the rows as JSON")
     add("--plot", type=Path, metavar="FILE", help="draw the growth of costs: .svg, .png")
@@ -75,6 +96,15 @@ def run(args: argparse.Namespace) -> int:
     for option, path in (("--json", args.json), ("--plot", args.plot)):
         if path and (path.is_dir() or not path.absolute().parent.is_dir()):
             raise UserError(f"`{option}` must be a file in an existing folder; it is {path}")
+    if args.cpu_time and args.device != "cpu" and not args.against:
+        raise UserError("`--cpu-time` must come with --device cpu or --against; it is alone")
+    if args.against:
+        if args.what != "decode":
+            raise UserError("`--against` must come with decode (tdo bench decode); it is alone")
+        if args.device == "cuda":
+            raise UserError("`--device` must be cpu with --against; it is cuda")
+        if args.plot:
+            raise UserError("`--plot` must be left out with --against; it is given")
     if args.plot:
         if args.each:
             raise UserError("`--plot` must be left out with --each, which has nothing to draw")

@@ -100,9 +100,9 @@ def search_options(group: Any) -> None:
     add("--batch-size", type=int, metavar="N", help="sentences per batch (default: no limit)")
     add(
         "--precision",
-        choices=("fp32", "fp16", "bf16"),
+        choices=("fp32", "fp16", "bf16", "int8"),
         default="fp32",
-        help="number format (default fp32)",
+        help="number format; int8: matrix products in 8-bit integers, on a CPU (default fp32)",
     )
 
 
@@ -134,6 +134,8 @@ def check_decoding(args: argparse.Namespace, *paths: str) -> None:
             raise UserError("`--average` must come with a folder in --path; it has none")
     if args.workers is not None and args.workers < 1:
         raise UserError(f"`--workers` must be at least 1; it is {args.workers}")
+    if args.precision == "int8" and gpus_here(args):
+        raise UserError("`--precision` must be fp32, fp16 or bf16 without --cpu; it is int8")
 
 
 def decoding_options(

@@ -17,9 +17,11 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from tdo_plugin.modules.dropout import PlainDropout
 from tdo_plugin.modules.linear import Projection, project_packed
+from tdo_plugin.modules.masks import additive
 from tdo_plugin.modules.positions import RotaryPositions
 from tdo_plugin.modules.token_context import NO_CONTEXT, TokenContext
 
+FEW = 8  # queries of a sentence in a step of a search
 OTHERS = (SDPBackend.FLASH_ATTENTION, SDPBackend.EFFICIENT_ATTENTION, SDPBackend.MATH)
 
 
@@ -28,6 +30,11 @@ class KeyValue(NamedTuple):
 
     key: Tensor
     value: Tensor
+
+
+def by_head(kv: KeyValue) -> KeyValue:
+    """Keys and values stored head by head, which each step of a search would do otherwise."""
+    return KeyValue(*(part.contiguous() for part in kv))
 
 
 class CudnnOff:
@@ -61,8 +68,9 @@ def any_kernel(
         query: (B, H, T, E).
         key: (B, H, L, E).
         value: (B, H, L, E).
-        mask: boolean, broadcastable to (B, H, T, L), true where a query may attend; or an
-            attention bias of torch's that describes such a mask; None: everything is visible.
+        mask: boolean, broadcastable to (B, H, T, L), true where a query may attend; or numbers to
+            add to the scores; or an attention bias of torch's that describes such a mask; None:
+            everything is visible.
         dropout: rate on the attention weights.
 
     Returns:
@@ -77,8 +85,9 @@ def written_out(
     """:func:`any_kernel` as separate products, which keep all attention weights (B, H, T, L)."""
     scores = (query * query.size(-1) ** -0.5) @ key.transpose(-1, -2)
     if mask is not None:
-        scores += torch.zeros_like(mask, dtype=scores.dtype).masked_fill_(~mask, -math.inf)
-    return F.dropout(scores.softmax(-1), dropout) @ value
+        scores += additive(mask, scores.dtype, -math.inf) if mask.dtype == torch.bool else mask
+    weights = scores.softmax(-1)
+    return (F.dropout(weights, dropout) if dropout else weights) @ value
 
 
 def best_kernel(
@@ -87,9 +96,11 @@ def best_kernel(
     """:func:`any_kernel` without the two torch kernels that are slow for these models.
 
     cuDNN's kernel compiles a plan for every batch shape. The bf16 kernel for CPUs takes five to
-    eight times as long as the separate products (forward and backward, usual sentence lengths).
+    eight times as long as the separate products (forward and backward, usual sentence lengths), and
+    the fp32 kernel up to 1.5 times as long in a step of a search.
     """
-    if query.device.type == "cpu" and query.dtype == torch.bfloat16:
+    few = query.size(2) <= FEW and not torch.is_grad_enabled()
+    if query.device.type == "cpu" and (few or query.dtype == torch.bfloat16):
         return written_out(query, key, value, mask, dropout)
     # torch.compile cannot trace the switch, only torch's own context manager
     without = sdpa_kernel([*OTHERS]) if torch.compiler.is_compiling() else CudnnOff()
@@ -130,7 +141,7 @@ class MultiheadAttention(nn.Module):
         self.num_heads = num_heads
         self.dropout = dropout
         self.rotary = rotary
-        self._project, self._kernel = project, kernel
+        self.project, self._kernel = project, kernel
         self.query = projection(model_dim, model_dim, gain=1 / math.sqrt(2))
         self.key = projection(model_dim, model_dim, gain=1 / math.sqrt(2))
         self.value = projection(model_dim, model_dim, gain=1 / math.sqrt(2))
@@ -155,7 +166,7 @@ class MultiheadAttention(nn.Module):
             For each segment, queries (rows, H, length, E) and the keys and values in that shape.
         """
         sizes = [rows * length for rows, length in shapes]
-        query, key, value = self._project(x, context, self.query, self.key, self.value)
+        query, key, value = self.project(x, context, self.query, self.key, self.value)
         kinds = self._turned(query, context), self._turned(key, context), value
         segments = zip(*(kind.split(sizes) for kind in kinds), strict=True)
         split = [
@@ -168,12 +179,12 @@ class MultiheadAttention(nn.Module):
         self, x: Tensor, context: TokenContext = NO_CONTEXT
     ) -> tuple[Tensor, Tensor]:
         """(rows, length, D) to queries (rows, H, length, E) and values (rows, length, D)."""
-        query, value = self._project(x, context, self.query, self.value)
+        query, value = self.project(x, context, self.query, self.value)
         return self._split_heads(query), value
 
     def keys_values(self, x: Tensor, context: TokenContext = NO_CONTEXT) -> KeyValue:
         """(rows, length, D) to keys and values, each (rows, H, length, E)."""
-        key, value = self._project(x, context, self.key, self.value)
+        key, value = self.project(x, context, self.key, self.value)
         return KeyValue(*map(self._split_heads, (self._turned(key, context), value)))
 
     def attend(
@@ -240,7 +251,7 @@ class MultiheadAttention(nn.Module):
         return turned
 
     def _split_heads(self, x: Tensor) -> Tensor:
-        split: Tensor = x.unflatten(-1, (self.num_heads, -1)).transpose(1, 2)
+        split: Tensor = x.view(*x.shape[:-1], self.num_heads, -1).transpose(1, 2)
         return split
 
 

@@ -71,6 +71,10 @@ class Embeddings(nn.Module):
         """Convert the output weight to the layout for decoding."""
         self._product = packed_product(self.output_weight)
 
+    def use_product(self, product: Product) -> None:
+        """Compute logits with another product of the output weight."""
+        self._product = product
+
     def unpack(self) -> None:
         """Free the memory of the decoding layout."""
         self._product = lean_product

@@ -209,14 +209,16 @@ class JointLayer(TargetLayer):
         return self.attention.keys_values(normed, context)
 
     def target(self, x: Tensor, ctx: DecoderContext, index: int) -> Tensor:
-        normed = self.attention_residual.before(x, ctx.tokens)
-        target_kv = self.attention.keys_values(normed, ctx.tokens)
+        normed = self.attention_residual.before(x, ctx.tokens).flatten(0, 1)
+        shape = x.size(0), x.size(1)
+        tokens = ctx.tokens.flat(*shape)
+        ((query, target_kv),) = self.attention.queries_keys_values(normed, [shape], tokens)
         if ctx.cache is None:
             pairs = zip(ctx.source_kv[index], target_kv, strict=True)
             kv = KeyValue(*(torch.cat(pair, 2) for pair in pairs))
         else:
             kv = ctx.cache.extend(index, target_kv, ctx.source_kv)
-        attended = self.attention.attend(normed, kv, ctx.mask.joint, ctx.tokens)
+        attended = self.attention.out(self.attention.mix(query, kv, ctx.mask.joint), ctx.tokens)
         x = self.attention_residual.after(x, attended, ctx.tokens)
         return self._feed_forward(x, ctx.tokens)
 

@@ -119,6 +119,7 @@ def packed_product(weight: Tensor) -> Product:
     if not (single and torch.backends.mkldnn.is_available()):
         return lean_product
     packed = torch.ops.mkldnn._reorder_linear_weight(weight.detach())
+    multiply = torch.ops.mkldnn._linear_pointwise.default  # without the search for an overload
     packed_version = weight.data_ptr(), weight._version
 
     def product(x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
@@ -129,7 +130,7 @@ def packed_product(weight: Tensor) -> Product:
             or (weight.data_ptr(), weight._version) != packed_version
         ):
             return lean_product(x, weight, bias)
-        result: Tensor = torch.ops.mkldnn._linear_pointwise(x, packed, bias, "none", [], "")
+        result: Tensor = multiply(x, packed, bias, "none", [], "")
         return result
 
     return product

@@ -24,6 +24,11 @@ def causal_mask(queries: int, keys: int, device: torch.device) -> Tensor:
     return torch.ones(queries, keys, dtype=torch.bool, device=device).tril(keys - queries)
 
 
+def additive(mask: Tensor, dtype: torch.dtype, hidden: float) -> Tensor:
+    """A boolean mask as numbers to add to scores: 0 where it is true, otherwise ``hidden``."""
+    return torch.zeros_like(mask, dtype=dtype).masked_fill_(~mask, hidden)
+
+
 @dataclass(frozen=True)
 class SourceMask:
     """Visibility among source positions.
@@ -92,8 +97,8 @@ class TargetMask:
     """Visibility of the source and of the target so far, for target queries.
 
     Attributes:
-        source: boolean (B, 1, 1, S).
-        target: boolean (B or 1, 1, T, P).
+        source: boolean (B, 1, 1, S), or numbers to add to scores.
+        target: boolean (B or 1, 1, T, P), or numbers to add to scores.
         padding: boolean (rows, P), true at padding of the target so far.
         padded: whether anything but later positions is hidden; true is always correct.
     """
@@ -102,6 +107,16 @@ class TargetMask:
     target: Tensor
     padding: Tensor
     padded: bool = True
+
+    def as_numbers(self, dtype: torch.dtype) -> "TargetMask":
+        """The mask as numbers to add to scores, which torch would compute in every layer.
+
+        The lowest finite number hides a position, so that no softmax is empty.
+        """
+        source, target = (
+            additive(mask, dtype, torch.finfo(dtype).min) for mask in (self.source, self.target)
+        )
+        return TargetMask(source, target, self.padding, self.padded)
 
     @property
     def over_source(self) -> Tensor | None:

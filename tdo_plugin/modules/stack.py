@@ -11,6 +11,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
+from tdo_plugin.modules.attention import by_head
 from tdo_plugin.modules.layer import DecoderContext, JointLayer, TargetLayer
 from tdo_plugin.modules.masks import SourceMask, TargetMask
 from tdo_plugin.modules.packed_batch import PackedBatch, Segment
@@ -298,6 +299,5 @@ class EncoderDecoderStack(Stack):
         for segment, x in batch.views():
             if segment.request.source_kv:
                 final = self.bridge(x, segment.context)
-                segment.source_kv += [
-                    layer.project_kv(final, segment.context) for layer in self.target_layers
-                ]
+                every = [layer.project_kv(final, segment.context) for layer in self.target_layers]
+                segment.source_kv += every if torch.is_grad_enabled() else map(by_head, every)

@@ -58,7 +58,9 @@ class TargetCache(TargetStore):
             for kind, part in enumerate(memories[layer]):
                 buffer[kind, :, :, : self._source] = part
         for kind, part in enumerate(new):
-            rows = part.unflatten(0, (buffer.size(1), -1)).expand(-1, self._beams, -1, -1, -1)
+            rows = part.view(buffer.size(1), -1, *part.shape[1:]).expand(
+                -1, self._beams, -1, -1, -1
+            )
             rows = rows.permute(0, 2, 3, 1, 4)
             buffer[kind, :, :, self._end(self._start) : self._end(self.length)] = rows.flatten(2, 3)
         return KeyValue(*buffer[:, :, :, : self._end(self.length)])

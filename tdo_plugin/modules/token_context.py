@@ -78,6 +78,8 @@ class TokenContext:
         return self._each(lambda index: index.to(device))
 
     def _each(self, change: Callable[[Tensor], Tensor]) -> TokenContext:
+        if self is NO_CONTEXT:  # most models have no other, and use it in every layer of a step
+            return self
         return TokenContext(*(kind if kind is None else change(kind) for kind in self._kinds))
 
 

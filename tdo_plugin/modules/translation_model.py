@@ -63,6 +63,7 @@ class TranslationModel(nn.Module):
         self.dropout = dropout
         self.neurons: NeuronMasks | None = None  # if the model has neuron masks
         self.pairs: LanguagePairs | None = None  # if the model has parameters per pair
+        self.quantised = False  # whether products are computed in 8-bit integers
         assert embeddings.source.padding_idx is not None
         self.padding_idx: int = embeddings.source.padding_idx
         # the first symbol of every target; fairseq's dictionaries have it after padding
@@ -155,6 +156,8 @@ class TranslationModel(nn.Module):
             mask = target_mask(source.padding, new.size(1), padding, padded)
         else:
             mask = cache.begin(target_mask(source.padding, new.size(1), padding))
+            if embedded.device.type == "cpu":
+                mask = mask.as_numbers(embedded.dtype)
         context = source.context.repeat_interleave(len(new) // source.sentences)
         context = self._token_context(context, positions)
         return self.stack.target(embedded, source, mask, context, cache)
@@ -189,8 +192,8 @@ class TranslationModel(nn.Module):
         return linear_cross_entropy(features, weight, target, smoothing, self.padding_idx)
 
     def pack(self) -> None:
-        """Convert the weights to the layout for decoding."""
-        for part in self._packable():
+        """Convert the weights to the layout for decoding; quantised weights already are."""
+        for part in () if self.quantised else self._packable():
             part.pack()
 
     def unpack(self) -> None:

@@ -72,7 +72,7 @@ def test_every_name_is_one_operation(make_model):
             "dropout": not any(type(module) is Dropout for module in model.modules()),
             "masks": any(model._padded(torch.zeros(1, 2, dtype=torch.bool))),
             "norms": not any(getattr(module, "recompute", False) for module in model.modules()),
-            "projections": model.stack.layers[0].attention._project is project_apart,
+            "projections": model.stack.layers[0].attention.project is project_apart,
             "streams": passes(model) == ["source", "source", "target"],
             "tags": model.stack.whole_layers,
             "weights": packed(model) is lean_product,

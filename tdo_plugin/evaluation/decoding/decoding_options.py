@@ -38,7 +38,7 @@ class DecodingOptions:
         seed: seed of sampling, the same for every direction.
         max_tokens: tokens per batch including padding; None: no limit.
         batch_size: sentences per batch; None: no limit.
-        precision: `fp32`, `fp16` or `bf16`.
+        precision: `fp32`, `fp16`, `bf16`, or `int8` (on a CPU).
     """
 
     checkpoints: tuple[Path, ...]

@@ -136,6 +136,10 @@ def search_flags(options: DecodingOptions) -> list[str]:
             "`--lenpen-form` must be length with --engine fairseq (a protocol may also set it); "
             f"it is {options.penalty_form}"
         )
+    if options.precision == "int8":
+        raise UserError(
+            "`--precision` must be fp32, fp16 or bf16 with --engine fairseq; it is int8"
+        )
     words = []
     for field in fields(options):
         value = getattr(options, field.name)

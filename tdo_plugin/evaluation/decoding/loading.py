@@ -40,6 +40,27 @@ def load_models(checkpoints: Sequence[Path], data: DataFolder) -> tuple[list[Any
     return models, task
 
 
+def quantise_model(model: Any) -> None:
+    """Compute a model's matrix products in 8-bit integers from now on.
+
+    Raises:
+        UserError: another package's model, or a machine for which torch has no kernels.
+    """
+    from tdo_plugin.models.tdo_transformer import TdoTransformer
+    from tdo_plugin.modules.int8_products import is_available, quantise_
+
+    if not isinstance(model, TdoTransformer):
+        raise UserError(
+            f"`--precision` must be fp32, fp16 or bf16 for a {type(model).__name__}, which is not "
+            "a model of this package; it is int8"
+        )
+    if not is_available():
+        raise UserError(
+            "`--precision` must be fp32 or bf16 unless torch has FBGEMM (on x86); it is int8"
+        )
+    quantise_(model.core)
+
+
 def task_of(base: Any, direction: str) -> Any:
     """The task as fairseq-generate would set it up for one direction.
 

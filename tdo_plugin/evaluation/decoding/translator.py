@@ -21,7 +21,13 @@ from tdo_plugin.evaluation.decoding.decoding_options import DecodingOptions
 from tdo_plugin.evaluation.decoding.early_stop import EarlyStop
 from tdo_plugin.evaluation.decoding.length_penalty import length_exponent
 from tdo_plugin.evaluation.decoding.likelihood import Likelihood, likelihoods, perplexity
-from tdo_plugin.evaluation.decoding.loading import check_languages, has_set, load_models, task_of
+from tdo_plugin.evaluation.decoding.loading import (
+    check_languages,
+    has_set,
+    load_models,
+    quantise_model,
+    task_of,
+)
 from tdo_plugin.evaluation.outputs import Hypothesis
 from tdo_plugin.metrics.textform import read_text_form
 from tdo_plugin.models.forced_tag import forces_tag
@@ -76,6 +82,8 @@ class Translator:
             if options.precision == "fp16":
                 model.half()
             model.to(device)
+            if options.precision == "int8":
+                quantise_model(model)
             model.prepare_for_inference_(settings)
         self._spm: Any = None
 
@@ -344,10 +352,11 @@ class Translator:
         def search(batch: Any, early: EarlyStop) -> list[int]:
             """Translate a batch; returns the postponed sentences."""
             sample = utils.move_to_cuda(batch) if self.device.type == "cuda" else batch
-            hypotheses, late = early.search(
-                sample["net_input"]["src_tokens"].size(1),
-                lambda: task.inference_step(generator, self.models, sample),
-            )
+            with torch.inference_mode():
+                hypotheses, late = early.search(
+                    sample["net_input"]["src_tokens"].size(1),
+                    lambda: task.inference_step(generator, self.models, sample),
+                )
             numbers = sample["id"].tolist()
             strip = generator.symbols_to_strip_from_output
             for number, ranked, again in zip(numbers, hypotheses, late, strict=True):
@@ -358,7 +367,7 @@ class Translator:
 
         never = EarlyStop.never(generator)
         # in half precision many scores are equal, and the winner depends on the batch
-        exact = self.options.precision == "fp32" and not self.options.sampling
+        exact = self.options.precision in ("fp32", "int8") and not self.options.sampling
         early = EarlyStop(generator) if exact else never
         late = []
         for batch in batches_of(task, dataset, self.models, self.options):

@@ -8,6 +8,16 @@ from tdo_plugin.cli import main
 @pytest.mark.parametrize(
     ("words", "text"),
     [
+        (["--against", "ctranslate2"], "`--against` must come with decode (tdo bench decode)"),
+        (
+            ["decode", "--against", "ctranslate2", "--device", "cuda"],
+            "`--device` must be cpu with --against; it is cuda",
+        ),
+        (
+            ["decode", "--against", "ctranslate2", "--plot", "a.svg"],
+            "`--plot` must be left out with --against",
+        ),
+        (["--cpu-time"], "`--cpu-time` must come with --device cpu or --against; it is alone"),
         (["--rounds", "0"], "`--rounds` must be at least 1; it is 0"),
         (["--json", "nowhere/rows.json"], "`--json` must be a file in an existing folder"),
         (["--plot", "growth.gif"], "`--plot` must end in .svg or .png; it is growth.gif"),

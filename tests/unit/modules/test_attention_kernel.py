@@ -6,6 +6,7 @@ import torch.nn.functional as F
 from support.data import TAG, TASK, TDO, TRAIN, built
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
+from tdo_plugin.modules import attention
 from tdo_plugin.modules.attention import (
     KeyValue,
     MultiheadAttention,
@@ -15,6 +16,7 @@ from tdo_plugin.modules.attention import (
 )
 from tdo_plugin.modules.builder import Builder
 from tdo_plugin.modules.dropout import PlainDropout
+from tdo_plugin.modules.masks import additive
 
 BASE = ("--task", "tdo_translation", *TASK, *TAG, *TRAIN, *TDO)
 TOKENS = torch.tensor([[4, 5, 6, 2]])
@@ -133,3 +135,17 @@ def test_other_types_have_torchs_own_kernel():
     tensors, masks = masked_tensors(torch.float32)
     for mask in masks:
         assert torch.equal(best_kernel(*tensors, mask, 0.0), any_kernel(*tensors, mask, 0.0))
+
+
+@pytest.mark.parametrize("number", range(3))
+@torch.no_grad()
+def test_the_few_queries_of_a_search_have_the_same_attention(number):
+    """With a mask, or with the numbers that are made of it once for all layers."""
+    tensors, masks = masked_tensors(torch.float64)
+    mask = masks[number]
+    kinds = [mask] if mask is None else [mask, additive(mask, torch.float64, -1e300)]
+    expected = any_kernel(*tensors, mask, 0.0)
+    for kind in kinds:
+        actual = best_kernel(*tensors, kind, 0.0)
+        assert tensors[0].size(2) <= attention.FEW
+        torch.testing.assert_close(actual, expected, rtol=0, atol=1e-12)

@@ -66,3 +66,13 @@ def test_torch_s_description_means_the_same(queries, keys):
     masks = causal_mask(queries, keys, query.device), causal_lower_right(queries, keys)
     outputs = [F.scaled_dot_product_attention(query, key, value, mask) for mask in masks]
     torch.testing.assert_close(*outputs)
+
+
+@pytest.mark.parametrize("kind", ["joint", "over_target", "over_source"])
+def test_numbers_hide_what_a_mask_hides(kind):
+    padding = torch.tensor([[False, True, False], [True, True, False]])
+    mask = target_mask(padding, 2, torch.zeros(2, 4, dtype=torch.bool))
+    shown, numbers = getattr(mask, kind), getattr(mask.as_numbers(torch.float64), kind)
+    scores = torch.randn(2, 1, 2, numbers.size(-1), dtype=torch.float64)
+    hidden = scores.masked_fill(~shown, float("-inf"))
+    assert torch.equal((scores + numbers).softmax(-1), hidden.softmax(-1))

@@ -95,6 +95,8 @@ def test_the_search_is_what_the_pool_is_told(data, tmp_path) -> None:
     assert args.cpu and args.bf16 and args.nbest == 3
     with pytest.raises(UserError, match="`--lenpen-form` must be length with --engine fairseq"):
         work_of(checkpoint, data, tmp_path, penalty_form="gnmt").command("de-fr", "cpu")
+    with pytest.raises(UserError, match="`--precision` must be fp32, fp16 or bf16 with --engine"):
+        work_of(checkpoint, data, tmp_path, precision="int8").command("de-fr", "cpu")
 
 
 @pytest.fixture
