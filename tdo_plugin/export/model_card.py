@@ -125,6 +125,8 @@ def _training(opened: OpenedModel) -> Iterator[str]:
         versions = ", ".join(f"{name} {version}" for name, version in training["versions"].items())
         yield f"- Versions: {versions}; commit {training.get('commit') or 'unknown'}."
         yield from ("- Command:", "", "```", *_wrapped(str(training["command"])), "```")
+    else:
+        yield f"- Command: {training}."
 
 
 def _wrapped(command: str) -> Iterator[str]:

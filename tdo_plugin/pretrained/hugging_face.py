@@ -214,7 +214,8 @@ def _exported_symbols(folder: Path, family: str) -> tuple[list[str], dict[str, i
     tags = {match[1]: row for row, match in matches.items() if match}
     if not tags:
         raise UserError(
-            f"`--from` must be m2m100 for {folder}, a folder of tdo export; it is {family}"
+            f"{folder} must have tags of {family} for `--from {family}`; it has none (folders of "
+            "tdo export have those of m2m100, unless `--lang-tok-style mbart` was used)"
         )
     return symbols, tags
 

@@ -4,6 +4,7 @@ import json
 import re
 import subprocess
 import sys
+from dataclasses import replace
 
 import pytest
 import torch
@@ -18,7 +19,9 @@ from tdo_plugin.cli import main
 from tdo_plugin.evaluation.decoding.decoding_options import DecodingOptions
 from tdo_plugin.evaluation.decoding.loading import task_of
 from tdo_plugin.evaluation.decoding.translator import Translator
+from tdo_plugin.export.model_card import write_card
 from tdo_plugin.export.opened_model import open_model
+from tdo_plugin.metrics.textform import TextForm
 from tdo_plugin.modules.positions import SinusoidalPositions
 
 PAD, EOS = 1, 2
@@ -232,6 +235,19 @@ def test_weights_in_half_precision(tmp_path):
         torch.bfloat16
     }
     assert json.loads((out / "config.json").read_text())["dtype"] == "bfloat16"
+
+
+def test_the_card_names_the_form_of_other_text(tmp_path):
+    opened = open_model(trained(*PLAIN))
+    moses = replace(
+        opened,
+        form=TextForm("truecased", "moses"),
+        record={"checkpoint": {"updates": 7, "averaged": ["a.pt", "b.pt"], "training": "unknown"}},
+    )
+    write_card(moses, tmp_path, "transformers", "usage")
+    card = (tmp_path / "README.md").read_text(encoding="utf-8")
+    assert "the form of the training text, truecased, moses, which the tokenizer" in card
+    assert "Updates: 7 (average of a.pt, b.pt)." in card and "- Command: unknown." in card
 
 
 def test_the_card_has_the_checkpoints_scores(tmp_path, refused):
