@@ -20,7 +20,7 @@ class Limits:
         characters: of a text.
         sentences: of a text.
         body: bytes of a request's body.
-        body_seconds: until a body must have arrived.
+        body_seconds: until a request's head, and then its body, must have arrived.
         rate: requests to the models per minute and client, which may come at once.
         waiting: requests that wait for the models.
         beam: the largest beam.

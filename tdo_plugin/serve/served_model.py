@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from tdo_plugin.errors import UserError
+from tdo_plugin.evaluation.outputs import Hypothesis
 from tdo_plugin.metrics.language_id import UNDETECTABLE, Identifier
 from tdo_plugin.serve.explained_translation import explain_translation
 from tdo_plugin.serve.explanation_json import DIGITS, MOST_WEIGHTS, explanation_json
@@ -127,38 +128,45 @@ class ServedModel:
         translator = self._with_beam(beam)
         by_line = sentences_by_line(text)
         sentences = [sentence for line in by_line for sentence in line]
-        self._check_lengths(source, targets, sentences)
+        if not targets:
+            raise UserError(f"`targets` must have a language; nothing is translated from {source}")
+        self._check_lengths(f"{source}-{targets[0]}", sentences)
         hypotheses = translator.translate_into(source, targets, sentences)
-        translations = []
-        for target in targets:
-            rest = iter(hypothesis.text for hypothesis in hypotheses[target])
-            whole = joined_by_line([[next(rest) for _ in line] for line in by_line])
-            translations.append(
-                {
-                    "target": target,
-                    "text": whole,
-                    **self.detected(target, whole),
-                    "zero_shot": self.is_zero_shot(source, target),
-                    "score": round(
-                        sum(hypothesis.score for hypothesis in hypotheses[target])
-                        / max(1, len(sentences)),
-                        DIGITS,
-                    ),
-                    "sentences": [
-                        {
-                            "source": sentence,
-                            "text": hypothesis.text,
-                            "pieces": hypothesis.pieces.split(),
-                            "score": round(hypothesis.score, DIGITS),
-                        }
-                        for sentence, hypothesis in zip(sentences, hypotheses[target], strict=True)
-                    ],
-                }
-            )
+        translations = [
+            {
+                "target": target,
+                "zero_shot": self.is_zero_shot(source, target),
+                **self._translation(target, by_line, hypotheses[target]),
+            }
+            for target in targets
+        ]
         seconds = round(time.monotonic() - began, DIGITS)
         return {
             **{"model": self.name, "source": source, "translations": translations},
             **{"beam": translator.options.beam, "seconds": seconds},
+        }
+
+    def _translation(
+        self, target: str, by_line: Sequence[Sequence[str]], hypotheses: Sequence[Hypothesis]
+    ) -> dict[str, Any]:
+        """A text's translation, given its sentences in lines and a hypothesis for each."""
+        texts = iter(hypothesis.text for hypothesis in hypotheses)
+        whole = joined_by_line([[next(texts) for _ in line] for line in by_line])
+        sentences = [sentence for line in by_line for sentence in line]
+        mean = sum(hypothesis.score for hypothesis in hypotheses) / max(1, len(hypotheses))
+        return {
+            "text": whole,
+            **self.detected(target, whole),
+            "score": round(mean, DIGITS),
+            "sentences": [
+                {
+                    "source": sentence,
+                    "text": hypothesis.text,
+                    "pieces": hypothesis.pieces.split(),
+                    "score": round(hypothesis.score, DIGITS),
+                }
+                for sentence, hypothesis in zip(sentences, hypotheses, strict=True)
+            ],
         }
 
     def explain(
@@ -218,10 +226,7 @@ class ServedModel:
             return self.translator
         return self.translator.with_beam(beam)
 
-    def _check_lengths(self, source: str, targets: Sequence[str], sentences: Sequence[str]) -> None:
-        direction = f"{source}-{targets[0]}" if targets else ""
-        if not direction:
-            raise UserError(f"`targets` must have a language; nothing is translated from {source}")
+    def _check_lengths(self, direction: str, sentences: Sequence[str]) -> None:
         for size in self.translator.too_long(direction, sentences).values():
             raise UserError(
                 f"`text` must have sentences of at most {self.translator.limit(direction)} tokens; "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import ipaddress
 import os
 import socket
@@ -10,6 +11,7 @@ from contextlib import suppress
 
 import uvicorn
 from starlette.types import ASGIApp
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from tdo_plugin.errors import UserError
 from tdo_plugin.serve.request_guard import Hosts
@@ -61,11 +63,46 @@ def url_of(opened: socket.socket) -> str:
     return f"http://{f'[{host}]' if ':' in host else host}:{port}/"
 
 
+class HeadDeadline(H11Protocol):
+    """uvicorn's protocol, which also closes connections on which a request's head is slow.
+
+    Attributes:
+        seconds: until a head must have arrived.
+    """
+
+    seconds = 10.0
+    _deadline: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        self._expect_head()
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        self._expect_head()
+
+    def _expect_head(self) -> None:
+        if self._deadline is None and self._lacks_request():
+            self._deadline = self.loop.call_later(self.seconds, self._end)
+
+    def _lacks_request(self) -> bool:
+        return self.cycle is None or self.cycle.response_complete
+
+    def _end(self) -> None:
+        self._deadline = None
+        if self._lacks_request():
+            self.transport.close()
+
+
 def server_of(app: ASGIApp, limits: Limits) -> uvicorn.Server:
     """A server of the application, to be run with a listening socket."""
+
+    class Protocol(HeadDeadline):
+        seconds = limits.body_seconds
+
     config = uvicorn.Config(
         app,
-        http="h11",
+        http=Protocol,
         ws="none",
         loop="asyncio",
         lifespan="off",

@@ -468,6 +468,13 @@ def test_slow_clients_hold_nobody_up(models):
             assert server.asked("POST", "/api/translate", ORDER)[0] == 200
             assert time.monotonic() - began < 10
             assert slow[0].recv(100).startswith(b"HTTP/1.1 408 ")
+            assert slow[1].recv(100) == b""  # closed, without a whole head
+            idle = http.client.HTTPConnection("127.0.0.1", server.port)
+            for _ in range(2):  # a connection may have several requests
+                idle.request("GET", "/health")
+                assert idle.getresponse().read()
+            idle.sock.sendall(b"GET /health HTTP/1.1\r\n")
+            assert idle.sock.recv(100) == b""
         finally:
             for raw in slow:
                 raw.close()

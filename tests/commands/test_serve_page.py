@@ -139,6 +139,15 @@ def test_the_second_sentence_is_explained(tab, server):
     source.filter(has_text=re.compile(r"D[\d\s]*a[\d\s]*s")).wait_for()
 
 
+def test_the_language_of_the_text_is_detected(tab, server):
+    page = tab(server.url)
+    page.fill("#text", "der kleine Hund und das alte Haus")
+    page.select_option("#source", "detect")
+    page.press("#text", "Control+Enter")
+    page.get_by_role("status").filter(has_text="Translated from German in").wait_for()
+    assert page.locator(".card").count() == 2
+
+
 def test_two_models_beside_each_other(tab, server):
     page = tab(server.url)
     translated(page, second="encoder-decoder")
