@@ -98,7 +98,12 @@ def search_options(group: Any) -> None:
     add("--seed", type=seed, default=1, metavar="N", help="random seed of sampling (default 1)")
     add("--max-tokens", type=int, metavar="N", help="tokens per batch (default 4000)")
     add("--batch-size", type=int, metavar="N", help="sentences per batch (default: no limit)")
-    add(
+    precision_option(group)
+
+
+def precision_option(group: Any) -> None:
+    """Declare `--precision`; :func:`check_precision` checks it."""
+    group.add_argument(
         "--precision",
         choices=("fp32", "fp16", "bf16", "int8"),
         default="fp32",
@@ -134,6 +139,11 @@ def check_decoding(args: argparse.Namespace, *paths: str) -> None:
             raise UserError("`--average` must come with a folder in --path; it has none")
     if args.workers is not None and args.workers < 1:
         raise UserError(f"`--workers` must be at least 1; it is {args.workers}")
+    check_precision(args)
+
+
+def check_precision(args: argparse.Namespace) -> None:
+    """Raise UserError for int8 on a GPU."""
     if args.precision == "int8" and gpus_here(args):
         raise UserError("`--precision` must be fp32, fp16 or bf16 without --cpu; it is int8")
 

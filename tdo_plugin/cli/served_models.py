@@ -6,6 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tdo_plugin.cli.decoding import check_precision, precision_option
 from tdo_plugin.cli.named_models import UNNAMED, by_name
 from tdo_plugin.launch.handed_on_options import device_options, gpus_here
 
@@ -36,12 +37,7 @@ def model_options(parser: argparse.ArgumentParser) -> None:
         metavar="X",
         help="length penalty exponent (default 1)",
     )
-    parser.add_argument(
-        "--precision",
-        choices=("fp32", "fp16", "bf16"),
-        default="fp32",
-        help="number format (default fp32)",
-    )
+    precision_option(parser)
     parser.add_argument(
         "--lid",
         default="auto",
@@ -62,6 +58,7 @@ def opened_models(args: argparse.Namespace) -> list[ServedModel]:
     from tdo_plugin.evaluation.decoding.decoding_options import DecodingOptions
     from tdo_plugin.serve.opening import open_models
 
+    check_precision(args)
     options = DecodingOptions(
         (), beam=args.beam, length_penalty=args.lenpen, precision=args.precision
     )
