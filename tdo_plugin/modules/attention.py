@@ -98,7 +98,9 @@ def best_kernel(
     eight times as long as the separate products (forward and backward, usual sentence lengths), and
     the fp32 kernel up to 1.5 times as long in a step of a search.
     """
-    few = query.size(2) <= FEW and query.size(0) >= MANY and not torch.is_grad_enabled()
+    # a search has numbers as masks, which leave no softmax empty
+    searching = not torch.is_grad_enabled() and (mask is None or mask.dtype == query.dtype)
+    few = searching and query.size(2) <= FEW and query.size(0) >= MANY
     if query.device.type == "cpu" and (few or query.dtype == torch.bfloat16):
         return written_out(query, key, value, mask, dropout)
     # torch.compile cannot trace the switch, only torch's own context manager
@@ -226,8 +228,8 @@ class MultiheadAttention(nn.Module):
         return turned
 
     def _split_heads(self, x: Tensor) -> Tensor:
-        split: Tensor = x.view(*x.shape[:-1], self.num_heads, -1).transpose(1, 2)
-        return split
+        heads = self.num_heads, x.size(-1) // self.num_heads  # -1 fails without tokens
+        return x.view(*x.shape[:-1], *heads).transpose(1, 2)
 
 
 def _fold_rows(x: Tensor, sentences: int) -> Tensor:
