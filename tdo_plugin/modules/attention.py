@@ -21,7 +21,7 @@ from tdo_plugin.modules.masks import additive
 from tdo_plugin.modules.positions import RotaryPositions
 from tdo_plugin.modules.token_context import NO_CONTEXT, TokenContext
 
-FEW = 8  # queries of a sentence in a step of a search
+FEW, MANY = 8, 8  # queries of a sentence, and sentences, in a step of a search
 OTHERS = (SDPBackend.FLASH_ATTENTION, SDPBackend.EFFICIENT_ATTENTION, SDPBackend.MATH)
 
 
@@ -99,7 +99,9 @@ def best_kernel(
     eight times as long as the separate products (forward and backward, usual sentence lengths), and
     the fp32 kernel up to 1.5 times as long in a step of a search.
     """
-    few = query.size(2) <= FEW and not torch.is_grad_enabled()
+    # a search has numbers as masks, which leave no softmax empty
+    searching = not torch.is_grad_enabled() and (mask is None or mask.dtype == query.dtype)
+    few = searching and query.size(2) <= FEW and query.size(0) >= MANY
     if query.device.type == "cpu" and (few or query.dtype == torch.bfloat16):
         return written_out(query, key, value, mask, dropout)
     # torch.compile cannot trace the switch, only torch's own context manager
@@ -168,7 +170,8 @@ class MultiheadAttention(nn.Module):
         sizes = [rows * length for rows, length in shapes]
         query, key, value = self.project(x, context, self.query, self.key, self.value)
         kinds = self._turned(query, context), self._turned(key, context), value
-        segments = zip(*(kind.split(sizes) for kind in kinds), strict=True)
+        parts = (kind.split(sizes) if len(sizes) > 1 else (kind,) for kind in kinds)
+        segments = zip(*parts, strict=True)
         split = [
             [self._split_heads(part.view(*shape, part.size(1))) for part in segment]
             for segment, shape in zip(segments, shapes, strict=True)
@@ -251,8 +254,8 @@ class MultiheadAttention(nn.Module):
         return turned
 
     def _split_heads(self, x: Tensor) -> Tensor:
-        split: Tensor = x.view(*x.shape[:-1], self.num_heads, -1).transpose(1, 2)
-        return split
+        heads = self.num_heads, x.size(-1) // self.num_heads  # -1 fails without tokens
+        return x.view(*x.shape[:-1], *heads).transpose(1, 2)
 
 
 def _fold_rows(x: Tensor, sentences: int) -> Tensor:

@@ -29,8 +29,8 @@ WEIGHT_LEVELS = 127
 # Without VNNI, kernels add two products in 16 bits, which only holds inputs of 7 bits.
 LEVELS = 127 if torch.cpu._is_vnni_supported() else 63
 ZERO = LEVELS + 1  # kernels read unsigned integers
-# FBGEMM is faster for narrow weights, oneDNN for wide ones such as the output projection: with 64
-# tokens of width 512, 0.21 against 0.22 ms for 2,048 outputs and 6.4 against 5.0 for 50,000.
+# FBGEMM is faster for narrow weights, oneDNN for wide ones such as the output projection, if there
+# are many tokens (benchmarks/int8_kernels.py).
 WIDE = 4096  # outputs
 
 Kernel = Callable[[Tensor], Tensor]

@@ -57,13 +57,14 @@ class TargetCache(TargetStore):
         if self._start == 0 and memories is not None:
             for kind, part in enumerate(memories[layer]):
                 buffer[kind, :, :, : self._source] = part
+        begin, end = self._end(self._start), self._end(self.length)
         for kind, part in enumerate(new):
             rows = part.view(buffer.size(1), -1, *part.shape[1:]).expand(
                 -1, self._beams, -1, -1, -1
             )
-            rows = rows.permute(0, 2, 3, 1, 4)
-            buffer[kind, :, :, self._end(self._start) : self._end(self.length)] = rows.flatten(2, 3)
-        return KeyValue(*buffer[:, :, :, : self._end(self.length)])
+            rows = rows.permute(0, 2, 3, 1, 4).flatten(2, 3)
+            buffer[kind].narrow(2, begin, end - begin).copy_(rows)
+        return KeyValue(*buffer.narrow(3, 0, end).unbind())
 
     def reorder(self, rows: Tensor) -> None:
         if self._buffer is None or self._writer is None:
