@@ -39,16 +39,20 @@ class Job:
         first = number * self.repeats
         return [index % len(self.batches) for index in range(first, first + self.repeats)]
 
-    def timed(self, number: int, step: Callable[[int], object]) -> float:
-        """The seconds in which `step` processes the batches of the `number`-th run."""
-        begin = self.now()
+    def timed(
+        self, number: int, step: Callable[[int], object], wait: Callable[[], None] = lambda: None
+    ) -> float:
+        """The seconds in which `step` processes the batches of the `number`-th run.
+
+        `wait` returns when the device has finished all work.
+        """
+        now = time.process_time if self.cpu_time else time.perf_counter
+        wait()
+        begin = now()
         for index in self.batches_of(number):
             step(index)
-        return self.now() - begin
-
-    def now(self) -> float:
-        """The seconds of this job's clock."""
-        return time.process_time() if self.cpu_time else time.perf_counter()
+        wait()
+        return now() - begin
 
     def work(self, number: int) -> int:
         """The target tokens of a training run, or the sentences of a decoding run."""

@@ -7,12 +7,11 @@ from dataclasses import dataclass
 
 from speed.batches import Batch, by_sentences, by_tokens
 from speed.jobs import Job
-from speed.plan import BASELINES, BYTES, CTRANSLATE2, CTRANSLATE2_INT8, DECODES, Comparison
+from speed.plan import BASELINES, BYTES, DECODES, Comparison
 from speed.text import Text
 from speed.worker_pool import WorkerPool
 
 REPEATS = {"cpu": 1, "cuda": 20}  # batches per run
-OTHERS = (*BASELINES, CTRANSLATE2, CTRANSLATE2_INT8)  # without options for our system
 FIRST = 2  # sentences of the update that creates the optimiser's state, before measuring memory
 
 
@@ -34,7 +33,7 @@ class Arena:
 
     Attributes:
         text: returns the text of a comparison.
-        extra: options of fairseq-train for our system.
+        extra: options of fairseq-train for our system, whose weights CTranslate2 gets.
         say: called with progress lines.
         cpu_time: count CPU time instead of elapsed time.
     """
@@ -116,7 +115,7 @@ class Arena:
                 device=self.device,
                 precision=self.precision,
                 cpu_time=self.cpu_time,
-                extra=() if system in OTHERS else tuple(self.extra),
+                extra=() if system in BASELINES else tuple(self.extra),
             )
             for system in comparison.systems
         }

@@ -70,13 +70,7 @@ class Runner:
 
     def run(self, number: int) -> float:
         """The seconds of the `number`-th run."""
-        samples = [self.samples[index] for index in self.job.batches_of(number)]
-        self._wait()
-        begin = self.job.now()
-        for sample in samples:
-            self.step(sample)
-        self._wait()
-        return self.job.now() - begin
+        return self.job.timed(number, lambda index: self.step(self.samples[index]), self._wait)
 
     def size(self) -> int:
         """The bytes of the parameters, as a checkpoint for decoding stores them."""

@@ -108,6 +108,8 @@ def run(args: argparse.Namespace) -> int:
     if args.plot:
         if args.each:
             raise UserError("`--plot` must be left out with --each, which has nothing to draw")
+        if args.what == "decode" and not args.growth:
+            raise UserError("`--plot` must come with --growth with decode; it is alone")
         check(args.plot)
     sys.path.insert(0, str(BENCHMARKS))
     from speed.command import bench

@@ -39,7 +39,7 @@ Int8Product = Callable[[Tensor, Tensor | None, Tensor | None], Tensor]  # input,
 
 def is_available() -> bool:
     """Whether torch has the kernels on this machine (on x86 only)."""
-    return ENGINE in torch.backends.quantized.supported_engines
+    return {ENGINE, "onednn"} <= {*torch.backends.quantized.supported_engines}
 
 
 def int8_product(weight: Tensor) -> Int8Product:

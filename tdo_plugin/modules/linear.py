@@ -141,7 +141,7 @@ class Linear(nn.Linear):
 
     Attributes:
         output: a module applied to every output, or None: a gate of neurons, or a place for hooks
-            on neurons. Its input is (N, E) for a packed batch, otherwise (rows, length, E).
+            on neurons. Its input is (N, E) or (rows, length, E).
     """
 
     def __init__(self, in_features: int, out_features: int, bias: bool = True) -> None:

@@ -193,7 +193,7 @@ class TranslationModel(nn.Module):
 
     def pack(self) -> None:
         """Convert the weights to the layout for decoding; quantised weights already are."""
-        for part in () if self.quantised else self._packable():
+        for part in self._packable():
             part.pack()
 
     def unpack(self) -> None:
@@ -202,6 +202,8 @@ class TranslationModel(nn.Module):
             part.unpack()
 
     def _packable(self) -> list[Embeddings | Linear]:
+        if self.quantised:
+            return []
         linears = [part for part in self.stack.modules() if isinstance(part, Linear)]
         return [self.embeddings, *linears]
 

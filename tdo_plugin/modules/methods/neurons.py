@@ -37,7 +37,7 @@ def rectified_projections(stack: nn.Module) -> frozenset[str]:
 def neuron_outputs(stack: nn.Module) -> dict[str, nn.Module]:
     """Attach a module for hooks to the output of each of :func:`projections`, and return them.
 
-    Their input is (N, width) for a packed batch, otherwise (rows, length, width).
+    Their input is (N, width) or (rows, length, width).
     """
     outputs: dict[str, nn.Module] = {}
     for name, part in projections(stack).items():

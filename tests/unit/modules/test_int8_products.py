@@ -114,6 +114,20 @@ def test_every_model_decodes(name):
         assert (rounded - exact).abs().max() < 0.1 * exact.abs().max()
 
 
+@pytest.mark.parametrize("choices", [{}, {"masked_tags": 2}, {"share_embeddings": "none"}], ids=str)
+@torch.inference_mode()
+def test_logits_are_quantised_for_good(choices):
+    torch.manual_seed(1)
+    model = build(**TWO_STAGE, **choices).eval()
+    features = torch.randn(3, 4, model.spec.model_dim)
+    expected = int8_product(model.embeddings.output_weight)(features, None, None)
+    assert not torch.equal(model.logits(features), expected)
+    quantise_(model)
+    for change in (model.pack, model.unpack):
+        change()
+        assert torch.equal(model.logits(features), expected)
+
+
 def test_weights_are_freed():
     model = build(**ENCODER_DECODER)
     before = sum(parameter.numel() for parameter in model.stack.parameters())
