@@ -437,10 +437,10 @@ def test_a_full_queue_and_the_rate(models):
     release, running = threading.Event(), threading.Event()
     with served(models, Limits(rate=6, waiting=2)) as server:
         try:
-            server.worker.submit(lambda: (running.set(), release.wait(60)))
+            server.worker.submit(lambda _: (running.set(), release.wait(60)))
             assert running.wait(30)
             for _ in range(2):
-                server.worker.submit(lambda: None)
+                server.worker.submit(lambda _: None)
             *_, response = busy = server.asked("POST", "/api/translate", ORDER)
             message(busy, 503, "busy")
             assert int(response.getheader("retry-after")) >= 1
@@ -483,7 +483,7 @@ def test_slow_clients_hold_nobody_up(models):
 def test_who_has_gone_is_not_translated_for(models):
     release, running = threading.Event(), threading.Event()
     with served(models) as server:
-        server.worker.submit(lambda: (running.set(), release.wait(60)))
+        server.worker.submit(lambda _: (running.set(), release.wait(60)))
         assert running.wait(30)
         connection = http.client.HTTPConnection("127.0.0.1", server.port)
         kind = {"Content-Type": "application/json"}

@@ -41,7 +41,7 @@ def test_jobs_run_one_after_the_other_and_a_full_queue_says_when():
     try:
         running = threading.Event()
 
-        def slow():
+        def slow(_):
             running.set()
             release.wait(30)
             return order.append("slow")
@@ -49,33 +49,33 @@ def test_jobs_run_one_after_the_other_and_a_full_queue_says_when():
         first = worker.submit(slow)
         assert running.wait(30)
         second, dropped = (
-            worker.submit(lambda: order.append("second")),
-            worker.submit(lambda: 1 / 0),
+            worker.submit(lambda _: order.append("second")),
+            worker.submit(lambda _: 1 / 0),
         )
         with pytest.raises(BusyError) as busy:
-            worker.submit(lambda: None)
+            worker.submit(lambda _: None)
         assert busy.value.seconds >= 1
         assert dropped.cancel()
         release.set()
         first.result(30), second.result(30)
         assert order == ["slow", "second"]
         with pytest.raises(ZeroDivisionError):
-            worker.submit(lambda: 1 / 0).result(30)
-        assert worker.submit(lambda: 7).result(30) == 7
+            worker.submit(lambda _: 1 / 0).result(30)
+        assert worker.submit(lambda _: 7).result(30) == 7
     finally:
         worker.close(30)
 
 
 def test_an_ended_worker_takes_nothing():
     worker, release, running = ModelWorker(2), threading.Event(), threading.Event()
-    first = worker.submit(lambda: (running.set(), release.wait(30)))
+    first = worker.submit(lambda _: (running.set(), release.wait(30)))
     assert running.wait(30)
-    waiting = worker.submit(lambda: None)
+    waiting = worker.submit(lambda _: None)
     threading.Timer(0.05, release.set).start()
     worker.close(30)
     assert first.done() and waiting.cancelled()
     with pytest.raises(BusyError):
-        worker.submit(lambda: None)
+        worker.submit(lambda _: None)
 
 
 @pytest.mark.parametrize(
