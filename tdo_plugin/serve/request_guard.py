@@ -73,13 +73,14 @@ class RequestGuard:
 
     Attributes:
         headers: of every response.
+        rates: of the clients.
     """
 
     def __init__(
         self, app: ASGIApp, hosts: Hosts, limits: Limits, policy: str, log: Callable[[str], None]
     ) -> None:
         self._app, self._hosts, self._limits, self._log = app, hosts, limits, log
-        self._rates = RateLimiter(limits.rate)
+        self.rates = RateLimiter(limits.rate)
         self.headers = {**HEADERS, "Content-Security-Policy": policy}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -137,8 +138,8 @@ class RequestGuard:
         if not length.isdecimal() or int(length) > self._limits.body:
             raise too_large(self._limits.body)
         client = client_of((scope.get("client") or ("unknown", 0))[0])
-        scope[CHARGE] = partial(self._rates.charge, client)
-        seconds = self._rates.wait(client)
+        scope[CHARGE] = partial(self.rates.charge, client)
+        seconds = self.rates.wait(client)
         if seconds:
             raise RequestError(
                 429,
