@@ -49,6 +49,10 @@ function translationText(translation, target, open) {
     const words = joined(sentence.pieces) === sentence.text ? sentence.pieces : [sentence.text];
     words.forEach((piece, place) => {
       const shownText = piece.replaceAll(WORD_START, place ? " " : "");
+      if (!shownText.trim()) {
+        paragraph.append(shownText); // there is nothing to point at
+        return;
+      }
       const start = words === sentence.pieces ? place : 0;
       paragraph.append(element("span", {
         class: "word", role: "button", tabindex: "-1",
