@@ -622,7 +622,8 @@ def test_an_error_of_the_model_is_not_the_client_s(models, monkeypatch, capsys):
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_signal_ends_the_server_well(number):
-    words = [sys.executable, "-m", "tdo_plugin", "serve", trained(), "--cpu", "--port", "0"]
+    words = [sys.executable, "-m", "tdo_plugin", "serve", trained()]
+    words += ["--cpu", "--port", "0", "--beam", "2"]
     process = subprocess.Popen(
         list(map(str, words)),
         env=environment(),
@@ -634,8 +635,8 @@ def test_a_signal_ends_the_server_well(number):
         line = process.stdout.readline()
         port = int(re.match(r"http://127\.0\.0\.1:(\d+)/ serves \S+; Ctrl\+C ends it\n", line)[1])
         connection = http.client.HTTPConnection("127.0.0.1", port)
-        connection.request("GET", "/health")
-        assert connection.getresponse().status == 200
+        connection.request("GET", "/api/models")
+        assert json.loads(connection.getresponse().read())["limits"]["beam"] == 2
         process.send_signal(number)
         _, errors = process.communicate(timeout=60)
     finally:
