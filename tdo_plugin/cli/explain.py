@@ -35,9 +35,11 @@ def run(args: argparse.Namespace) -> int:
     from tdo_plugin.metrics.silence import quiet_libraries
     from tdo_plugin.runtime.files import write_text
     from tdo_plugin.serve.explained_page import explained_page
+    from tdo_plugin.serve.sentence_split import check_unicode
 
     if args.out.is_dir() or not args.out.absolute().parent.is_dir():
         raise UserError(f"`--out` must be a file in an existing folder; it is {args.out}")
+    check_unicode("--text", args.text)
     if not args.text.strip():
         raise UserError("`--text` must have a sentence; it is empty")
     targets = list(dict.fromkeys(args.target_lang))

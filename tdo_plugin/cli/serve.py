@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import argparse
-from dataclasses import fields
+import ipaddress
+from dataclasses import fields, replace
 from importlib.util import find_spec
 
 from tdo_compat.errors import print_line, tell
@@ -14,11 +15,12 @@ HELP = "translate on a page in the browser, see what the model read, compare two
 EXAMPLE = "tdo serve tdo=runs/tdo prefix=runs/prefix"
 
 PACKAGES = ("starlette", "uvicorn")
+ENDING = 2.0  # seconds for the present search when the server ends
 LIMITS = {
     "characters": "characters of a text",
     "sentences": "sentences of a text",
     "body": "bytes of a request",
-    "rate": "requests to the models per minute and client",
+    "rate": "sentences per minute and client, each counted once for each language",
     "waiting": "requests that wait for the models; more are refused for the moment",
 }
 
@@ -44,6 +46,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         help="also answer requests under this name, such as a proxy's; repeatable",
     )
+    add(
+        "--trust-proxy",
+        action="append",
+        default=[],
+        metavar="ADDRESS",
+        help="address of a proxy, whose X-Forwarded-For header names the clients; repeatable",
+    )
     add("--log-text", action="store_true", help="log the text of requests, not only its length")
     limits = parser.add_argument_group("limits")
     defaults = {field.name: field.default for field in fields(Limits)}
@@ -62,27 +71,45 @@ def run(args: argparse.Namespace) -> int:
     check_packages()
     if not 0 <= args.port <= 65535:
         raise UserError(f"`--port` must be from 0 to 65535; it is {args.port}")
+    proxies = [_address(proxy) for proxy in args.trust_proxy]
     from tdo_plugin.metrics.silence import quiet_libraries
     from tdo_plugin.serve.app import Application, build_app
     from tdo_plugin.serve.model_worker import ModelWorker
     from tdo_plugin.serve.request_limits import Limits
-    from tdo_plugin.serve.server import hosts_of, listening, serve_until_signal, server_of, url_of
+    from tdo_plugin.serve.server import (
+        end_at_once,
+        hosts_of,
+        listening,
+        serve_until_signal,
+        server_of,
+        url_of,
+    )
 
     limits = Limits(**{name: getattr(args, f"max_{name}") for name in LIMITS})
     limits.check()
     # before the models are loaded, which takes longer
     with listening(args.host, args.port) as opened, quiet_libraries():
         models = opened_models(args)
+        limits = replace(limits, beam=args.beam)
         worker = ModelWorker(limits.waiting)
         application = Application(models, worker, limits, args.log_text)
         app = build_app(application, hosts_of(opened, args.allow_host), limits, tell)
         names = ", ".join(model.name for model in models)
         print_line(f"{url_of(opened)} serves {names}; Ctrl+C ends it")
         try:
-            serve_until_signal(server_of(app, limits), opened)
+            serve_until_signal(server_of(app, limits, proxies), opened)
         finally:
-            worker.close(seconds=5.0)
+            has_ended = worker.close(ENDING)
+        if not has_ended:
+            end_at_once()
     return 0
+
+
+def _address(proxy: str) -> str:
+    try:
+        return str(ipaddress.ip_address(proxy))
+    except ValueError:
+        raise UserError(f"`--trust-proxy` must be an IP address; it is {proxy}") from None
 
 
 def check_packages() -> None:

@@ -13,6 +13,8 @@ from tdo_plugin.launch.handed_on_options import device_options, gpus_here
 if TYPE_CHECKING:
     from tdo_plugin.serve.served_model import ServedModel
 
+SENTENCES = 16  # of a batch; a search ends early only between batches
+
 
 def model_options(parser: argparse.ArgumentParser) -> None:
     """Declare the models and how they decode."""
@@ -60,7 +62,11 @@ def opened_models(args: argparse.Namespace) -> list[ServedModel]:
 
     check_precision(args)
     options = DecodingOptions(
-        (), beam=args.beam, length_penalty=args.lenpen, precision=args.precision
+        (),
+        beam=args.beam,
+        length_penalty=args.lenpen,
+        batch_size=SENTENCES,
+        precision=args.precision,
     )
     options.check()
     named = by_name(args.models, "CKPT", "MODEL")

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from concurrent.futures import Future
 from typing import Any
 
 from starlette.applications import Starlette
@@ -12,20 +14,21 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.routing import Route
 
-from tdo_compat.errors import lacks_memory
+from tdo_compat.errors import lacks_memory, tell
 from tdo_plugin.errors import UserError, line_or_traceback
 from tdo_plugin.serve.json_requests import (
     RequestError,
+    cost_of,
     explain_request,
     gone,
     read_json,
     translate_request,
 )
-from tdo_plugin.serve.model_worker import BusyError, ModelWorker
+from tdo_plugin.serve.model_worker import BusyError, GivenUpError, ModelWorker, Progress
 from tdo_plugin.serve.page import page, security_policy
-from tdo_plugin.serve.request_guard import NOTE, Hosts, RequestGuard, error_response
+from tdo_plugin.serve.request_guard import CHARGE, NOTE, Hosts, RequestGuard, error_response
 from tdo_plugin.serve.request_limits import Limits
-from tdo_plugin.serve.served_model import ServedModel
+from tdo_plugin.serve.served_model import ALL, ServedModel
 
 FRESH = {"Cache-Control": "no-store"}
 WORDS = {404: "not-found", 405: "wrong-method"}
@@ -80,16 +83,27 @@ class Application:
         model.check(order.source, order.targets)
         targets = order.targets if isinstance(order.targets, str) else ",".join(order.targets)
         self._note(request, f"{order.model} {order.source}-{targets}", order.text)
+        languages = len(model.languages) - 1 if order.targets == ALL else len(order.targets)
         return await self._run(
-            request, lambda: model.translate(order.text, order.source, order.targets, order.beam)
+            request,
+            lambda progress: model.translate(
+                order.text, order.source, order.targets, order.beam, progress
+            ),
+            cost_of(order.text) * languages,
         )
 
     async def _explain(self, request: Request) -> Any:
         order = explain_request(await read_json(request, self._limits), self._limits)
         model = self._model(order.model)
+        model.check_language("source", order.source)
+        model.check_language("target", order.target)
         self._note(request, f"{order.model} {order.source}-{order.target}", order.text)
         return await self._run(
-            request, lambda: model.explain(order.text, order.source, order.target, order.beam)
+            request,
+            lambda progress: model.explain(
+                order.text, order.source, order.target, order.beam, progress=progress
+            ),
+            cost_of(order.text),
         )
 
     def _model(self, name: str) -> ServedModel:
@@ -102,8 +116,14 @@ class Application:
         about = repr(text) if self._log_text else f"{len(text)} characters"
         request.scope[NOTE] = f"{what} {about}"
 
-    async def _run(self, request: Request, job: Callable[[], Any]) -> Any:
-        """The result of a job, which is dropped if the client goes before it begins."""
+    async def _run(self, request: Request, job: Callable[[Progress], Any], cost: int) -> Any:
+        """The result of a job, which is given up if the client goes or the server ends.
+
+        Args:
+            request: whose client waits.
+            job: see `ModelWorker.submit`.
+            cost: tokens of the client's rate; one is taken already.
+        """
         try:
             future = self._worker.submit(job)
         except BusyError as error:
@@ -113,17 +133,20 @@ class Application:
                 f"`requests` must be at most {self._limits.waiting} at a time; they are more",
                 {"Retry-After": str(error.seconds)},
             ) from None
+        request.scope[CHARGE](cost - 1)
         answer = asyncio.wrap_future(future)
         left = asyncio.ensure_future(_disconnected(request))
         try:
             await asyncio.wait({answer, left}, return_when=asyncio.FIRST_COMPLETED)
         finally:
+            has_gone = left.done()
             left.cancel()
-        if not answer.done():
-            future.cancel()
-            raise gone()
+            if not answer.done():
+                answer.cancel()
+                future.give_up()
+                future.add_done_callback(_log_late)
         if answer.cancelled():
-            raise RequestError(503, "ending", "`server` must be running; it is ending")
+            raise gone() if has_gone else _ending()
         return answer.result()
 
 
@@ -146,6 +169,8 @@ def _answering(endpoint: Callable[[Request], Awaitable[Any]]) -> Callable[[Reque
             return error_response(error)
         except UserError as error:
             return error_response(RequestError(400, "wrong", str(error)))
+        except (asyncio.CancelledError, GivenUpError):  # the server no longer waits for requests
+            return error_response(_ending())
         except Exception as error:
             request.scope[NOTE] = line_or_traceback(error)
             if lacks_memory(error):
@@ -157,6 +182,18 @@ def _answering(endpoint: Callable[[Request], Awaitable[Any]]) -> Callable[[Reque
             )
 
     return answer
+
+
+def _ending() -> RequestError:
+    return RequestError(503, "ending", "`server` must be running; it is ending")
+
+
+def _log_late(future: Future[Any]) -> None:
+    """Log the error of a job for which nobody waits."""
+    error = None if future.cancelled() else future.exception()
+    if error is not None and not isinstance(error, UserError | GivenUpError):
+        when = time.strftime("%H:%M:%S")
+        tell(f"{when} {type(error).__name__}: {error} (the client has gone)")
 
 
 async def _disconnected(request: Request) -> None:

@@ -5,6 +5,7 @@ Shapes: S source, T target.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -63,13 +64,19 @@ def check_explicable(translator: Translator) -> None:
         raise UserError(f"`MODEL` must be one model of tdo_plugin; it is {names}")
 
 
-def explain_translation(translator: Translator, direction: str, text: str) -> ExplainedTranslation:
+def explain_translation(
+    translator: Translator,
+    direction: str,
+    text: str,
+    progress: Callable[[int], None] = lambda _: None,
+) -> ExplainedTranslation:
     """Translate one sentence, and read the model's attention in a teacher-forced pass.
 
     Args:
         translator: of a single model.
         direction: such as `de-fr`.
         text: plain text of one sentence.
+        progress: called after the search.
 
     Raises:
         UserError: the text is empty or too long, or a language is unknown.
@@ -83,7 +90,7 @@ def explain_translation(translator: Translator, direction: str, text: str) -> Ex
         raise UserError(
             f"`text` must have at most {longest} tokens to be explained; it has {len(ids) + 1}"
         )
-    (hypothesis,) = translator.translate_lines(direction, [text])
+    (hypothesis,) = translator.translate_lines(direction, [text], progress)
     core = translator.models[0].core
     src_tokens, context = _source(translator, direction, ids)
     begin, chosen = _target(task, hypothesis.pieces)

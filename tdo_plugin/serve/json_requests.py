@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import json
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from starlette.requests import ClientDisconnect, Request
 
 from tdo_plugin.serve.request_limits import Limits
-from tdo_plugin.serve.sentence_split import sentences_by_line
+from tdo_plugin.serve.sentence_split import SHOWN, check_unicode, sentences_by_line
 from tdo_plugin.serve.served_model import ALL
 
-if TYPE_CHECKING:
-    from starlette.requests import Request
-
-SHOWN = 40  # characters of a value in a message
+COUNTED = 100  # characters of a sentence that the rate counts as one sentence
 
 
 class RequestError(Exception):
@@ -84,11 +84,12 @@ def translate_request(content: Any, limits: Limits) -> TranslateRequest:
 
     Raises:
         RequestError: a field is missing, unknown, of the wrong type or too long.
+        UserError: text is not Unicode.
     """
     fields = _fields(content, ("model", "text", "source", "targets"))
     targets = fields["targets"]
     if targets != ALL:
-        if not isinstance(targets, list) or not targets or len(targets) > limits.body:
+        if not isinstance(targets, list) or not targets:
             raise _wrong("targets", f'a list of languages or "{ALL}"', targets)
         targets = tuple(_string({"targets": target}, "targets") for target in targets)
     return TranslateRequest(
@@ -109,9 +110,13 @@ def explain_request(content: Any, limits: Limits) -> ExplainRequest:
     )
 
 
-async def _body(request: Request, limit: int) -> bytes:
-    from starlette.requests import ClientDisconnect
+def cost_of(text: str) -> int:
+    """The sentences of a text as the rate counts them; a long one counts as several."""
+    sentences = [sentence for line in sentences_by_line(text) for sentence in line]
+    return sum(math.ceil(len(sentence) / COUNTED) for sentence in sentences)
 
+
+async def _body(request: Request, limit: int) -> bytes:
     body = bytearray()
     try:
         async for chunk in request.stream():
@@ -150,10 +155,7 @@ def _string(fields: Mapping[str, Any], name: str) -> str:
     value = fields[name]
     if not isinstance(value, str):
         raise _wrong(name, "text", value)
-    try:
-        value.encode()
-    except UnicodeEncodeError:  # half of a surrogate pair
-        raise _wrong(name, "valid Unicode", value) from None
+    check_unicode(name, value)
     return value
 
 

@@ -13,6 +13,7 @@ import ipaddress
 import time
 from collections.abc import Callable, Collection, MutableMapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from starlette.datastructures import Headers, MutableHeaders
@@ -20,10 +21,12 @@ from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from tdo_plugin.serve.json_requests import RequestError, too_large
-from tdo_plugin.serve.request_limits import Limits, RateLimiter
+from tdo_plugin.serve.request_limits import Limits, RateLimiter, client_of
 
 API = "/api/"
-NOTE = "tdo.note"  # key of a scope: what a request was about, for its log line
+# keys of a scope: what a request was about, for its log line; and a function that takes tokens
+NOTE = "tdo.note"
+CHARGE = "tdo.charge"
 HEADERS = {
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
@@ -67,14 +70,18 @@ class RequestGuard:
         limits: of bodies and rates.
         policy: the Content-Security-Policy.
         log: called with one line for each request.
+
+    Attributes:
+        headers: of every response.
+        rates: of the clients.
     """
 
     def __init__(
         self, app: ASGIApp, hosts: Hosts, limits: Limits, policy: str, log: Callable[[str], None]
     ) -> None:
         self._app, self._hosts, self._limits, self._log = app, hosts, limits, log
-        self._rates = RateLimiter(limits.rate)
-        self._headers = {**HEADERS, "Content-Security-Policy": policy}
+        self.rates = RateLimiter(limits.rate)
+        self.headers = {**HEADERS, "Content-Security-Policy": policy}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -85,7 +92,7 @@ class RequestGuard:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
-                MutableHeaders(scope=message).update(self._headers)
+                MutableHeaders(scope=message).update(self.headers)
             await send(message)
 
         try:
@@ -130,13 +137,15 @@ class RequestGuard:
         length = headers.get("content-length", "0")
         if not length.isdecimal() or int(length) > self._limits.body:
             raise too_large(self._limits.body)
-        client = scope.get("client") or ("unknown", 0)
-        seconds = self._rates.wait(client[0])
+        client = client_of((scope.get("client") or ("unknown", 0))[0])
+        scope[CHARGE] = partial(self.rates.charge, client)
+        seconds = self.rates.wait(client)
         if seconds:
             raise RequestError(
                 429,
                 "too-many",
-                f"`requests` must be at most {self._limits.rate} a minute; they are more",
+                f"`sentences` must be at most {self._limits.rate} a minute, each counted once for "
+                "each language; they are more",
                 {"Retry-After": str(int(seconds) + 1), "Connection": "close"},
             )
 
@@ -154,7 +163,7 @@ def _without_port(host: str) -> str:
 
 
 def _line(scope: MutableMapping[str, Any], status: int, milliseconds: float) -> str:
-    client = (scope.get("client") or ("-", 0))[0]
+    client = (scope.get("client") or ("-", 0))[0][:80]
     words = [time.strftime("%H:%M:%S"), client, scope["method"], scope["path"][:80], str(status)]
     words += [f"{milliseconds:.0f} ms", scope.get(NOTE, "")]
     return " ".join(filter(None, words))

@@ -1,4 +1,4 @@
-"""Splitting text into sentences, since models are trained on single sentences.
+"""Checking text and splitting it into sentences, since models are trained on single sentences.
 
 Rules, not a model (ours): a line ends a sentence; so does `.`, `!`, `?` and their like in other
 scripts, where a space and a letter that is not lower case follow. The word before it must have at
@@ -12,6 +12,8 @@ from collections.abc import Sequence
 
 import regex
 
+from tdo_plugin.errors import UserError
+
 # marks of the Latin, Arabic, Indic and Armenian scripts; of Chinese and Japanese; and quotes
 SPACED = r"[.!?\u2026\u061f\u0964\u0589]"
 UNSPACED = r"\u3002\uff01\uff1f"
@@ -23,6 +25,24 @@ END = regex.compile(
     rf"|(?<=[{UNSPACED}][{CLOSING_UNSPACED}]*)(?![{UNSPACED}{CLOSING_UNSPACED}\s])(?=.)"
 )
 JOINS = regex.compile(rf"[{UNSPACED}{CLOSING_UNSPACED}]\Z")  # no space follows
+
+
+SHOWN = 40  # characters of a text in a message
+
+
+def check_unicode(name: str, text: str) -> None:
+    """Raise UserError for text with half of a surrogate pair.
+
+    JSON can have one as an escape, and a command line's byte that is not UTF-8 becomes one.
+
+    Args:
+        name: of the option or field.
+        text: its value.
+    """
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise UserError(f"`{name}` must be valid Unicode; it is {text[:SHOWN]!a}") from None
 
 
 def sentences_by_line(text: str) -> list[list[str]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -68,6 +68,11 @@ class ServedModel:
                 raise UserError(f"`source` must be a language without a detector; it is {source}")
         else:
             self.check_language("source", source)
+        if targets != ALL and len(targets) > len(self.languages):
+            raise UserError(
+                f"`targets` must name each language once; {len(targets)} are more than "
+                f"{self.name}'s {len(self.languages)}"
+            )
         for language in () if targets == ALL else targets:
             self.check_language("targets", language)
             if list(targets).count(language) > 1:
@@ -108,7 +113,12 @@ class ServedModel:
             )
 
     def translate(
-        self, text: str, source: str, targets: Sequence[str] | str, beam: int | None = None
+        self,
+        text: str,
+        source: str,
+        targets: Sequence[str] | str,
+        beam: int | None = None,
+        progress: Callable[[int], None] = lambda _: None,
     ) -> dict[str, Any]:
         """Translate text, sentence by sentence, into several languages with one search.
 
@@ -117,6 +127,7 @@ class ServedModel:
             source: its language, or `detect`.
             targets: languages, or `all` others that are possible.
             beam: beam size; None: the model's.
+            progress: called after each batch; may raise an exception to end the search.
 
         Raises:
             UserError: a sentence is too long, or a language is unknown or not detected.
@@ -131,7 +142,7 @@ class ServedModel:
         if not targets:
             raise UserError(f"`targets` must have a language; nothing is translated from {source}")
         self._check_lengths(f"{source}-{targets[0]}", sentences)
-        hypotheses = translator.translate_into(source, targets, sentences)
+        hypotheses = translator.translate_into(source, targets, sentences, progress)
         translations = [
             {
                 "target": target,
@@ -176,6 +187,7 @@ class ServedModel:
         target: str,
         beam: int | None = None,
         most_weights: int = MOST_WEIGHTS,
+        progress: Callable[[int], None] = lambda _: None,
     ) -> dict[str, Any]:
         """Translate and explain one sentence; see `explain_translation`.
 
@@ -185,6 +197,7 @@ class ServedModel:
             target: the language to translate into.
             beam: beam size; None: the model's.
             most_weights: see `explanation_json`.
+            progress: called after the search; may raise an exception to end the rest.
 
         Raises:
             UserError: the sentence is empty or too long, or a language is unknown.
@@ -193,7 +206,7 @@ class ServedModel:
         self.check_language("source", source)
         self.check_language("target", target)
         line = " ".join(text.split())
-        explained = explain_translation(self._with_beam(beam), f"{source}-{target}", line)
+        explained = explain_translation(self._with_beam(beam), f"{source}-{target}", line, progress)
         answer = explanation_json(explained, most_weights)
         return {
             **{"model": self.name, "source": source, "target": target, "text": line},

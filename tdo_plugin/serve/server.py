@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-import asyncio
 import ipaddress
 import os
 import socket
+import sys
 from collections.abc import Sequence
-from contextlib import suppress
+from typing import NoReturn
 
 import uvicorn
-from starlette.types import ASGIApp
-from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from tdo_plugin.errors import UserError
-from tdo_plugin.serve.request_guard import Hosts
+from tdo_plugin.serve.bounded_connection import BoundedConnection, refusal
+from tdo_plugin.serve.request_guard import Hosts, RequestGuard
 from tdo_plugin.serve.request_limits import Limits
 
+IDLE = 5  # seconds between two requests on a connection
 GRACE = 5  # seconds for open requests when the server ends
 HEADER = 1 << 14  # bytes of a request's head
 
@@ -63,46 +63,24 @@ def url_of(opened: socket.socket) -> str:
     return f"http://{f'[{host}]' if ':' in host else host}:{port}/"
 
 
-class HeadDeadline(H11Protocol):
-    """uvicorn's protocol, which also closes connections on which a request's head is slow.
+def server_of(app: RequestGuard, limits: Limits, proxies: Sequence[str] = ()) -> uvicorn.Server:
+    """A server of the application, to be run with a listening socket.
 
-    Attributes:
-        seconds: until a head must have arrived.
+    Args:
+        app: the application.
+        limits: of connections, and of the time for a request's head.
+        proxies: addresses of proxies, whose `X-Forwarded-For` names the client.
     """
+    bounds, trusted = limits, frozenset(proxies)
 
-    seconds = 10.0
-    _deadline: asyncio.TimerHandle | None = None
-
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        super().connection_made(transport)
-        self._expect_head()
-
-    def data_received(self, data: bytes) -> None:
-        super().data_received(data)
-        self._expect_head()
-
-    def _expect_head(self) -> None:
-        if self._deadline is None and self._lacks_request():
-            self._deadline = self.loop.call_later(self.seconds, self._end)
-
-    def _lacks_request(self) -> bool:
-        return self.cycle is None or self.cycle.response_complete
-
-    def _end(self) -> None:
-        self._deadline = None
-        if self._lacks_request():
-            self.transport.close()
-
-
-def server_of(app: ASGIApp, limits: Limits) -> uvicorn.Server:
-    """A server of the application, to be run with a listening socket."""
-
-    class Protocol(HeadDeadline):
-        seconds = limits.body_seconds
+    class Connection(BoundedConnection):
+        limits = bounds
+        proxies = trusted
+        refused = refusal(app.headers)
 
     config = uvicorn.Config(
         app,
-        http=Protocol,
+        http=Connection,
         ws="none",
         loop="asyncio",
         lifespan="off",
@@ -110,8 +88,9 @@ def server_of(app: ASGIApp, limits: Limits) -> uvicorn.Server:
         log_level="critical",
         access_log=False,
         server_header=False,
-        proxy_headers=False,
-        limit_concurrency=limits.connections,
+        proxy_headers=bool(proxies),
+        forwarded_allow_ips=list(proxies),
+        timeout_keep_alive=IDLE,
         timeout_graceful_shutdown=GRACE,
         h11_max_incomplete_event_size=HEADER,
     )
@@ -120,6 +99,17 @@ def server_of(app: ASGIApp, limits: Limits) -> uvicorn.Server:
 
 def serve_until_signal(server: uvicorn.Server, opened: socket.socket) -> None:
     """Serve until SIGINT or SIGTERM, which let open requests end within some seconds."""
-    # uvicorn raises the signal again when it has ended; ending is what the signal asked of a server
-    with suppress(KeyboardInterrupt, SystemExit):
+    try:
         server.run(sockets=[opened])
+    except (KeyboardInterrupt, SystemExit):
+        # uvicorn raises the signal again when it has ended; a server ends well by a signal
+        if not server.started:
+            raise
+
+
+def end_at_once() -> NoReturn:
+    """End the process successfully while a thread still runs a model."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    # the interpreter's own end would abort the process: a thread cannot return to it from torch
+    os._exit(0)

@@ -2,6 +2,7 @@
 
 import base64
 import contextlib
+import gc
 import http.client
 import importlib.util
 import json
@@ -31,7 +32,9 @@ from tdo_plugin.evaluation.decoding.worker import Work
 from tdo_plugin.serve import explained_page, opening
 from tdo_plugin.serve.explained_translation import explain_translation
 from tdo_plugin.serve.opening import open_models, recorded_data
+from tdo_plugin.serve.request_guard import Hosts, RequestGuard
 from tdo_plugin.serve.request_limits import Limits
+from tdo_plugin.serve.server import listening, serve_until_signal, server_of
 
 TEXT = "der kleine Hund"
 ORDER = {"model": "two stages", "text": TEXT, "source": "de", "targets": "all"}
@@ -126,7 +129,7 @@ def test_one_search_for_all_targets_changes_nothing(flags):
         assert [each.score for each in hypotheses] == pytest.approx(scores, abs=1e-4)
     greedy = translator.with_beam(1)
     assert greedy.options.beam == 1 and translator.options.beam == 4
-    assert greedy.models is translator.models
+    assert greedy.models is translator.models and greedy._spm is translator._spm
 
 
 @pytest.mark.parametrize("model", ["two stages", "encoder-decoder"])
@@ -283,6 +286,7 @@ def test_detectors_in_their_order(monkeypatch):
         ("translate", {**ORDER, "source": "xx"}, "`source` must be of two stages's languages"),
         ("translate", {**ORDER, "targets": ["fr", "xx"]}, "`targets`"),
         ("translate", {**ORDER, "targets": ["fr", "fr"]}, "fr occurs twice"),
+        ("translate", {**ORDER, "targets": ["fr"] * 4}, "4 are more than two stages's 3"),
         ("translate", {**ORDER, "targets": "fr"}, "`targets` must be a list"),
         ("translate", {**ORDER, "targets": []}, "`targets` must be a list"),
         ("translate", {**ORDER, "targets": [3]}, "`targets` must be text"),
@@ -292,13 +296,14 @@ def test_detectors_in_their_order(monkeypatch):
         ("translate", {**ORDER, "text": "a" * 2001}, "at most 2,000 characters"),
         ("translate", {**ORDER, "text": "a\n" * 21}, "at most 20 sentences"),
         ("translate", {**ORDER, "model": "none"}, "`model` must be one of two stages"),
-        ("translate", {**ORDER, "beam": 0}, "`beam` must be a whole number from 1 to 16"),
+        ("translate", {**ORDER, "beam": 0}, "`beam` must be a whole number from 1 to 4"),
         ("translate", {**ORDER, "beam": True}, "`beam`"),
         ("translate", {**ORDER, "bean": 4}, "with only model, text, source, targets and beam"),
         ("translate", {"model": "two stages"}, "`text` must be given"),
         ("translate", [ORDER], "`body` must be an object"),
         ("translate", None, "`body` must be JSON"),
         ("explain", {**EXPLAIN, "target": "xx"}, "`target`"),
+        ("explain", {**EXPLAIN, "text": "\udcff"}, "`text` must be valid Unicode; it is '\\udcff'"),
         ("explain", {**EXPLAIN, "target": ["fr"]}, "`target` must be text"),
         ("explain", ORDER, "`target` must be given"),
     ],
@@ -435,24 +440,73 @@ def test_a_hundred_requests_at_once(models):
 
 def test_a_full_queue_and_the_rate(models):
     release, running = threading.Event(), threading.Event()
+    order = {**ORDER, "targets": ["en"]}
     with served(models, Limits(rate=6, waiting=2)) as server:
         try:
-            server.worker.submit(lambda: (running.set(), release.wait(60)))
+            server.worker.submit(lambda _: (running.set(), release.wait(60)))
             assert running.wait(30)
             for _ in range(2):
-                server.worker.submit(lambda: None)
-            *_, response = busy = server.asked("POST", "/api/translate", ORDER)
+                server.worker.submit(lambda _: None)
+            *_, response = busy = server.asked("POST", "/api/translate", order)
             message(busy, 503, "busy")
             assert int(response.getheader("retry-after")) >= 1
             assert server.asked("GET", "/health")[1]["waiting"] == 2
         finally:
             release.set()
         for _ in range(5):
-            assert server.asked("POST", "/api/translate", ORDER)[0] in (200, 503)
-        *_, response = more = server.asked("POST", "/api/translate", ORDER)
+            assert server.asked("POST", "/api/translate", order)[0] in (200, 503)
+        *_, response = more = server.asked("POST", "/api/translate", order)
         message(more, 429, "too-many")
         assert 1 <= int(response.getheader("retry-after")) <= 11
         assert server.asked("GET", "/")[0] == 200  # only the models are limited
+
+
+def test_the_rate_counts_sentences_and_languages(models):
+    with served(models, Limits(rate=60)) as server:
+        text = "der Hund\n" * 9 + "Haus " * 30  # the last counts as two
+        assert server.asked("POST", "/api/translate", {**ORDER, "text": text})[0] == 200
+        for _ in range(36):
+            assert server.rates.wait("127.0.0.1") == 0
+        assert server.asked("POST", "/api/translate", {**ORDER, "text": text})[0] == 200
+        *_, response = more = server.asked("POST", "/api/explain", EXPLAIN)
+        message(more, 429, "too-many")
+        assert 15 <= int(response.getheader("retry-after")) <= 22
+
+
+def test_idle_connections_are_bounded(models):
+    limits = Limits(rate=100_000, body_seconds=1, connections_each=3)
+    with served(models, limits) as server, contextlib.ExitStack() as opened:
+
+        def connected():
+            raw = opened.enter_context(socket.create_connection(("127.0.0.1", server.port), 30))
+            return raw
+
+        idle = [connected() for _ in range(3)]
+        refused = connected().recv(4096)
+        head, _, body = refused.partition(b"\r\n\r\n")
+        message((503, json.loads(body)), 503, "busy")
+        for header in (b"content-security-policy", b"retry-after", b"x-frame-options"):
+            assert header + b": " in head.lower()
+        assert f"content-length: {len(body)}".encode() in head
+        assert [raw.recv(100) for raw in idle] == [b""] * 3  # a second later
+        assert server.asked("GET", "/health")[0] == 200
+    with served(models, Limits(rate=9, connections=2)) as server, contextlib.ExitStack() as opened:
+        for _ in range(2):
+            connected()
+        assert connected().recv(100).startswith(b"HTTP/1.1 503 ")
+
+
+def test_a_trusted_proxy_names_the_clients(models):
+    limits = Limits(rate=1, connections_each=1)
+    for proxies, second in (((), 429), (("127.0.0.1",), 200)):
+        with served(models, limits, proxies=proxies) as server:
+            order = {**ORDER, "targets": ["en"]}
+            statuses = [
+                server.asked("POST", "/api/translate", order, {"X-Forwarded-For": client})[0]
+                for client in ("192.0.2.1", "192.0.2.2", "x" * 1000, "192.0.2.1")
+            ]
+            assert statuses == [200, second, second, 429]
+            assert (" 192.0.2.2 " in log_of(server, 4)[1]) == bool(proxies)
 
 
 def test_slow_clients_hold_nobody_up(models):
@@ -483,7 +537,7 @@ def test_slow_clients_hold_nobody_up(models):
 def test_who_has_gone_is_not_translated_for(models):
     release, running = threading.Event(), threading.Event()
     with served(models) as server:
-        server.worker.submit(lambda: (running.set(), release.wait(60)))
+        server.worker.submit(lambda _: (running.set(), release.wait(60)))
         assert running.wait(30)
         connection = http.client.HTTPConnection("127.0.0.1", server.port)
         kind = {"Content-Type": "application/json"}
@@ -494,6 +548,48 @@ def test_who_has_gone_is_not_translated_for(models):
         (line,) = log_of(server, 1)
         release.set()
         assert " 499 " in line
+
+
+def test_a_job_without_a_client_ends_and_its_error_is_one_line(models, monkeypatch, capfd):
+    ends, running = threading.Event(), threading.Event()
+    outcomes = []
+
+    def abandoned(server, work):
+        """Begin a request, leave while it runs, and wait for the end of its job."""
+        ends.clear(), running.clear()
+
+        def begun(*arguments):
+            running.set()
+            ends.wait(30)
+            try:
+                work(arguments[-1])
+            except BaseException as error:
+                outcomes.append(type(error).__name__)
+                raise
+
+        monkeypatch.setattr(type(models[0].translator), "translate_into", begun)
+        connection = http.client.HTTPConnection("127.0.0.1", server.port)
+        kind = {"Content-Type": "application/json"}
+        count = len(server.lines)
+        connection.request("POST", "/api/translate", json.dumps(ORDER), kind)
+        assert running.wait(30)
+        connection.close()
+        assert " 499 " in log_of(server, count + 1)[-1]
+        ends.set()
+        server.worker.submit(lambda _: None).result(30)
+
+    def mistaken(_):
+        raise UserError("`text` must be another")
+
+    with served(models) as server:
+        abandoned(server, lambda progress: progress(1))
+        abandoned(server, mistaken)
+        abandoned(server, lambda _: [][0])
+    gc.collect()
+    assert outcomes == ["GivenUpError", "UserError", "IndexError"]
+    errors = capfd.readouterr().err
+    assert "never retrieved" not in errors and "Traceback" not in errors
+    assert errors.count("IndexError") == 1 and "UserError" not in errors, errors
 
 
 def test_log_lines(models):
@@ -507,6 +603,10 @@ def test_log_lines(models):
         )
         assert (TEXT in first) == log_text
         assert " 400 " in second
+    with served(models) as server:
+        strange = {**EXPLAIN, "target": "x\n" + "y" * 60_000}
+        assert server.asked("POST", "/api/explain", strange)[0] == 400
+        assert "yy" not in log_of(server, 1)[0]
 
 
 def test_an_error_of_the_model_is_not_the_client_s(models, monkeypatch, capsys):
@@ -522,7 +622,8 @@ def test_an_error_of_the_model_is_not_the_client_s(models, monkeypatch, capsys):
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_signal_ends_the_server_well(number):
-    words = [sys.executable, "-m", "tdo_plugin", "serve", trained(), "--cpu", "--port", "0"]
+    words = [sys.executable, "-m", "tdo_plugin", "serve", trained()]
+    words += ["--cpu", "--port", "0", "--beam", "2"]
     process = subprocess.Popen(
         list(map(str, words)),
         env=environment(),
@@ -534,14 +635,75 @@ def test_a_signal_ends_the_server_well(number):
         line = process.stdout.readline()
         port = int(re.match(r"http://127\.0\.0\.1:(\d+)/ serves \S+; Ctrl\+C ends it\n", line)[1])
         connection = http.client.HTTPConnection("127.0.0.1", port)
-        connection.request("GET", "/health")
-        assert connection.getresponse().status == 200
+        connection.request("GET", "/api/models")
+        assert json.loads(connection.getresponse().read())["limits"]["beam"] == 2
         process.send_signal(number)
         _, errors = process.communicate(timeout=60)
     finally:
         process.kill()
     assert process.returncode == 0
     assert "Traceback" not in errors and len(errors.splitlines()) == 1, errors
+
+
+# the model of this server stops in a search, so that a job runs when the signal comes
+STUCK = """
+import sys, threading, time
+from tdo_plugin.cli import main
+from tdo_plugin.evaluation.decoding.translator import Translator
+
+def stuck(self, source, targets, lines, progress):
+    print("begun", flush=True)
+    while True:
+        time.sleep(0.05)
+        if lines[0] == "gentle":
+            progress(1)
+
+Translator.translate_into = stuck
+sys.exit(main(sys.argv[1:]))
+"""
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("text", ["gentle", "stubborn"])
+def test_a_signal_ends_a_server_whose_model_runs(text):
+    words = [sys.executable, "-c", STUCK, "serve", f"m={trained()}", "--cpu", "--port", "0"]
+    process = subprocess.Popen(
+        list(map(str, words)),
+        env=environment(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        port = int(re.search(r":(\d+)/", process.stdout.readline())[1])
+        kind = {"Content-Type": "application/json"}
+        clients = [http.client.HTTPConnection("127.0.0.1", port, timeout=60) for _ in range(3)]
+        for client in clients:
+            order = {**ORDER, "model": "m", "text": text}
+            client.request("POST", "/api/translate", json.dumps(order), kind)
+        assert process.stdout.readline() == "begun\n"
+        process.send_signal(signal.SIGTERM)
+        for client in clients:
+            response = client.getresponse()
+            assert response.getheader("x-frame-options") == "DENY"
+            message((response.status, json.loads(response.read())), 503, "ending")
+        _, errors = process.communicate(timeout=60)
+    finally:
+        process.kill()
+    assert process.returncode == 0, errors
+    lines = errors.splitlines()
+    assert len(lines) == 4 and all(" 503 " in line for line in lines[1:]), errors
+
+
+def test_a_failed_start_is_no_success(models, monkeypatch):
+    async def startup(self, sockets=None):
+        sys.exit(3)
+
+    monkeypatch.setattr("uvicorn.Server.startup", startup)
+    with listening("127.0.0.1", 0) as opened, pytest.raises(SystemExit) as ended:
+        guard = RequestGuard(None, Hosts(), Limits(), "", print)
+        serve_until_signal(server_of(guard, Limits()), opened)
+    assert ended.value.code == 3
 
 
 def test_a_taken_port_and_a_strange_host(capsys):
@@ -553,6 +715,8 @@ def test_a_taken_port_and_a_strange_host(capsys):
     assert "`--host` must be an address of this machine" in errors
     _, errors = told(capsys, "serve", trained(), "--port", 70_000, code=2)
     assert "`--port` must be from 0 to 65535" in errors
+    _, errors = told(capsys, "serve", trained(), "--trust-proxy", "proxy", code=2)
+    assert "`--trust-proxy` must be an IP address; it is proxy" in errors
 
 
 def test_without_its_packages(capsys, monkeypatch):
@@ -605,6 +769,7 @@ def test_a_page_that_would_be_too_large_has_mean_weights(models, monkeypatch):
         (("-s", "xx", "-t", "fr", "--text", "a"), "`source` must be of "),
         (("-s", "de", "-t", "xx", "--text", "a"), "`target` must be of "),
         (("-s", "de", "-t", "fr", "--text", " "), "`--text` must have a sentence"),
+        (("-s", "de", "-t", "fr", "--text", "\udcff Hund"), "`--text` must be valid Unicode"),
         (("-s", "de", "-t", "fr", "--text", "Haus " * 1100), "at most 256 tokens to be explained"),
     ],
 )

@@ -3,6 +3,7 @@
 import json
 import re
 import shutil
+import threading
 
 import pytest
 from support.served import served, two_models
@@ -70,7 +71,7 @@ def translated(page, text=TEXT, second=None):
     if second:
         page.select_option("#second", second)
     page.press("#text", "Control+Enter")
-    page.wait_for_selector(".card .word:not(:empty)")
+    page.wait_for_selector(".card .word")
 
 
 def focused(page, expression):
@@ -91,14 +92,18 @@ def test_type_translate_click_and_move(tab, server):
     assert page.locator(".card .mark").all_inner_texts() == ["zero-shot"]
     assert re.match(r"Translated in [\d.]+ s\.", page.inner_text("#status"))
 
-    page.locator(".card").nth(0).locator(".word").nth(1).click()
+    word = page.locator(".card").nth(0).locator(".word").nth(1)
+    text = word.inner_text().strip()
+    word.click()
     page.wait_for_selector(".view")
     translation = page.get_by_role("listbox", name="Pieces of the translation")
     source = page.get_by_role("listbox", name="Pieces of the source")
     selected = page.locator('.piece[aria-selected="true"]')
     pieces = translation.get_by_role("option")
     assert selected.count() == 1
-    assert pieces.nth(2).get_attribute("aria-selected") == "true"  # the first is the begin symbol
+    assert selected.get_attribute("aria-label").startswith(f"{text}, read")
+    place = [each.get_attribute("aria-selected") for each in pieces.all()].index("true")
+    assert place >= 2  # the first is the begin symbol
     assert focused(page, "getAttribute('aria-selected')") == "true"
     assert page.locator(".candidates tbody tr").count() in (10, 11)
     before = page.inner_text(".view > .caption")
@@ -106,7 +111,7 @@ def test_type_translate_click_and_move(tab, server):
     assert 0 < sum(shares) <= 105
 
     page.keyboard.press("ArrowLeft")
-    assert pieces.nth(1).get_attribute("aria-selected") == "true"
+    assert pieces.nth(place - 1).get_attribute("aria-selected") == "true"
     assert page.inner_text(".view > .caption") != before
     page.keyboard.press("End")
     assert selected.get_attribute("aria-label").startswith("end, read")
@@ -124,9 +129,91 @@ def test_type_translate_click_and_move(tab, server):
 
     page.keyboard.press("Escape")
     assert not page.locator("#inside").is_visible()
-    assert focused(page, "textContent") == "Look inside"
+    assert focused(page, "className") == "word"
     page.keyboard.press("Enter")
     page.wait_for_selector(".view")
+
+
+def test_words_are_reached_by_the_keyboard(tab, server):
+    page = tab(server.url)
+    translated(page)
+    page.focus("#go")
+    page.keyboard.press("Tab")
+    words = page.locator(".card").nth(0).locator(".word")
+    assert words.count() > 2 and page.locator('.word[tabindex="0"]').count() == 2
+    place = "document.activeElement === document.querySelectorAll('.word')[{}]"
+    assert page.evaluate(place.format(0))
+    for key, number in (("ArrowRight", 1), ("End", words.count() - 1), ("ArrowLeft", -2)):
+        page.keyboard.press(key)
+        number = number if number >= 0 else words.count() + number
+        assert page.evaluate(place.format(number)), key
+    page.keyboard.press("Tab")  # one stop for each translation
+    assert focused(page, "textContent") == "Look inside"
+    page.keyboard.press("Shift+Tab")
+    page.keyboard.press("Home")
+    page.keyboard.press("Enter")
+    page.wait_for_selector(".view")
+    assert focused(page, "className").startswith("piece")
+    page.keyboard.press("Escape")
+    assert page.evaluate(place.format(0))
+
+
+def test_two_tasks_leave_nothing_dimmed(tab, server):
+    page = tab(server.url)
+    translated(page)
+    release, running = threading.Event(), threading.Event()
+    server.worker.submit(lambda _: (running.set(), release.wait(30)))
+    assert running.wait(30)
+    page.press("#text", "Control+Enter")
+    page.locator(".card .word").first.click()
+    dimmed = page.locator('[aria-busy="true"]')
+    assert dimmed.count() == 2
+    release.set()
+    page.get_by_role("status").filter(has_text="Translated in").wait_for()
+    assert dimmed.count() == 0
+    assert not page.locator("#error").is_visible()
+
+
+CONTRAST = """() => {
+  const canvas = new OffscreenCanvas(1, 1).getContext("2d", { willReadFrequently: true });
+  const painted = (...colours) => {
+    for (const colour of colours) {
+      canvas.fillStyle = colour;
+      canvas.fillRect(0, 0, 1, 1);
+    }
+    return [...canvas.getImageData(0, 0, 1, 1).data].slice(0, 3);
+  };
+  const light = (colour) => [0.2126, 0.7152, 0.0722].reduce((sum, weight, place) => {
+    const share = colour[place] / 255;
+    return sum + weight * (share <= 0.04045 ? share / 12.92 : ((share + 0.055) / 1.055) ** 2.4);
+  }, 0);
+  const card = getComputedStyle(document.querySelector(".inside")).backgroundColor;
+  return [...document.querySelectorAll(".piece > span")].map((text) => {
+    const { backgroundColor, opacity } = getComputedStyle(text.parentElement);
+    const back = painted(card, backgroundColor);
+    const front = painted(card, backgroundColor, getComputedStyle(text).color);
+    const [low, high] = [light(front), light(back)].sort((one, two) => one - two);
+    return opacity === "1" ? (high + 0.05) / (low + 0.05) : 0;
+  });
+}"""
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_pieces_can_be_read(tab, server, scheme):
+    page = tab(server.url, color_scheme=scheme, reduced_motion="reduce")
+    translated(page)
+    page.locator(".card .word").first.click()
+    page.wait_for_selector(".view")
+    assert page.locator(".piece.later").count()
+    for number in range(21):  # every shade; later pieces are not read
+        page.evaluate(
+            """(share) => document.querySelectorAll(".piece:not(.later)").forEach((piece) => {
+              piece.style.setProperty("--w", share);
+              piece.classList.toggle("warm", share > 0.4);
+            })""",
+            number / 20,
+        )
+        assert min(page.evaluate(CONTRAST)) >= 4.5, number
 
 
 def test_the_second_sentence_is_explained(tab, server):

@@ -5,7 +5,7 @@ import json
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from support.data import CROSS_ENTROPY, ENCODER_DECODER
@@ -16,7 +16,7 @@ from tdo_plugin.metrics.silence import quiet_libraries
 from tdo_plugin.serve.app import Application, build_app
 from tdo_plugin.serve.model_worker import ModelWorker
 from tdo_plugin.serve.opening import open_models
-from tdo_plugin.serve.request_limits import Limits
+from tdo_plugin.serve.request_limits import Limits, RateLimiter
 from tdo_plugin.serve.served_model import ServedModel
 from tdo_plugin.serve.server import hosts_of, listening, server_of
 
@@ -39,11 +39,13 @@ class Served:
         port: on 127.0.0.1.
         worker: which runs the models.
         lines: its log.
+        rates: of its clients.
     """
 
     port: int
     worker: ModelWorker
-    lines: list[str] = field(default_factory=list)
+    rates: RateLimiter
+    lines: list[str]
 
     @property
     def url(self) -> str:
@@ -73,19 +75,23 @@ class Served:
 
 @contextmanager
 def served(
-    models: Sequence[ServedModel], limits: Limits = MANY, log_text: bool = False
+    models: Sequence[ServedModel],
+    limits: Limits = MANY,
+    log_text: bool = False,
+    proxies: Sequence[str] = (),
 ) -> Iterator[Served]:
     """A server of these models in a thread of this process."""
     worker = ModelWorker(limits.waiting)
     with listening("127.0.0.1", 0) as opened:
-        running = Served(opened.getsockname()[1], worker)
+        lines: list[str] = []
         app = build_app(
             Application(models, worker, limits, log_text),
             hosts_of(opened, ["allowed.example"]),
             limits,
-            running.lines.append,
+            lines.append,
         )
-        server = server_of(app, limits)
+        running = Served(opened.getsockname()[1], worker, app.rates, lines)
+        server = server_of(app, limits, proxies)
         thread = threading.Thread(target=server.run, kwargs={"sockets": [opened]}, daemon=True)
         thread.start()
         try:

@@ -6,6 +6,7 @@ import copy
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import cache
 from itertools import compress
 from types import SimpleNamespace
 from typing import Any
@@ -85,7 +86,8 @@ class Translator:
             if options.precision == "int8":
                 quantise_model(model)
             model.prepare_for_inference_(settings)
-        self._spm: Any = None
+        # loaded once, also for the copies of `with_beam`
+        self._spm = cache(lambda: load_model(data.root / "spm.model"))
 
     def check(self, direction: str) -> None:
         """Raise UserError if the checkpoint lacks a language of the direction."""
@@ -141,7 +143,11 @@ class Translator:
         return result
 
     def translate_into(
-        self, source: str, targets: Sequence[str], lines: Sequence[str]
+        self,
+        source: str,
+        targets: Sequence[str],
+        lines: Sequence[str],
+        progress: Progress = lambda _: None,
     ) -> dict[str, list[Hypothesis]]:
         """As `translate_lines`, into several languages with a single search where that is possible.
 
@@ -152,6 +158,7 @@ class Translator:
             source: language of the lines.
             targets: languages to translate into; at least one.
             lines: plain text.
+            progress: called with the number of sentences after each batch.
 
         Raises:
             UserError: see `translate_test`.
@@ -163,7 +170,7 @@ class Translator:
         tagged = forces_tag(self._task) or self._task.args.lang_tok_replacing_bos_eos
         if tagged or len(targets) == 1 or not full:
             return {
-                target: self.translate_lines(direction, lines)
+                target: self.translate_lines(direction, lines, progress)
                 for target, direction in zip(targets, directions, strict=True)
             }
         from tdo_plugin.evaluation.decoding.joined_directions import JoinedDirections
@@ -171,7 +178,7 @@ class Translator:
         tokens = [encoded[number] for number in full]
         sizes = [len(sentence) for sentence in tokens]
         sets = [task.build_dataset_for_inference(tokens, sizes) for task in tasks]
-        hypotheses = iter(self._decode(tasks[0], JoinedDirections(sets), lambda _: None))
+        hypotheses = iter(self._decode(tasks[0], JoinedDirections(sets), progress))
         translations = {}
         for target in targets:
             translations[target] = [Hypothesis("", "", 0.0)] * len(lines)
@@ -231,14 +238,12 @@ class Translator:
         self, task: Any, direction: str, lines: Sequence[str], prepared: bool
     ) -> list[torch.Tensor]:
         """Each line's token ids with the end symbol, without a tag."""
-        if self._spm is None:
-            self._spm = load_model(self.data.root / "spm.model")
         source = direction.split("-")[0]
         text = lines if prepared else self.form.prepare(lines, source, self.data.root)
         encode = task.source_dictionary.encode_line
         return [
             encode(" ".join(pieces), add_if_not_exist=False).long()
-            for pieces in self._spm.encode(list(text), out_type=str)
+            for pieces in self._spm().encode(list(text), out_type=str)
         ]
 
     def perplexity(self, direction: str) -> float | None:

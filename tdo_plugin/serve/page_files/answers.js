@@ -36,7 +36,10 @@ function answerCard(target, answers, open) {
 function translationText(translation, target, open) {
   const { sentences, text } = translation;
   const language = translation.off_target ? translation.detected : target;
-  const paragraph = element("p", { class: "translation", dir: "auto", lang: languageTag(language) });
+  const paragraph = element("p", {
+    class: "translation", role: "group", dir: writing(text), lang: languageTag(language),
+    "aria-label": `Words in ${languageName(target)}`, keydown: moveAmongWords,
+  });
   if (!text.trim()) paragraph.append(element("span", { class: "code" }, "(no words)"));
   let rest = text;
   sentences.forEach((sentence, number) => {
@@ -46,10 +49,40 @@ function translationText(translation, target, open) {
     const words = joined(sentence.pieces) === sentence.text ? sentence.pieces : [sentence.text];
     words.forEach((piece, place) => {
       const shownText = piece.replaceAll(WORD_START, place ? " " : "");
+      if (!shownText.trim()) {
+        paragraph.append(shownText); // there is nothing to point at
+        return;
+      }
       const start = words === sentence.pieces ? place : 0;
-      paragraph.append(element("span", { class: "word", click: (event) => open(number, start, event) }, shownText));
+      paragraph.append(element("span", {
+        class: "word", role: "button", tabindex: "-1",
+        focus: (event) => stopAt(event.currentTarget),
+        click: (event) => {
+          event.currentTarget.focus();
+          open(number, start, event);
+        },
+      }, shownText));
     });
   });
   paragraph.append(rest);
+  paragraph.querySelector(".word")?.setAttribute("tabindex", "0");
   return paragraph;
+}
+
+/** Make a word the one of its translation at which the tab key stops. */
+function stopAt(word) {
+  for (const other of word.parentElement.querySelectorAll(".word")) other.tabIndex = other === word ? 0 : -1;
+}
+
+/** The arrow keys move along the words of a translation; Enter and space open the word. */
+function moveAmongWords(event) {
+  const words = [...event.currentTarget.querySelectorAll(".word")];
+  const at = words.indexOf(event.target);
+  if (event.key === "Enter" || event.key === " ") event.target.click();
+  else {
+    const place = placesFrom(at, words.length, event.currentTarget.dir)[event.key];
+    if (place === undefined) return;
+    words[place].focus();
+  }
+  event.preventDefault();
 }

@@ -26,6 +26,12 @@ function fill(select, options) {
   if (options.some(([value]) => value === before)) select.value = before;
 }
 
+/** Where the arrow keys, Home and End lead from a place in a row of several. */
+function placesFrom(at, count, direction) {
+  const [forward, backward] = direction === "rtl" ? ["ArrowLeft", "ArrowRight"] : ["ArrowRight", "ArrowLeft"];
+  return { [forward]: Math.min(count - 1, at + 1), [backward]: Math.max(0, at - 1), Home: 0, End: count - 1 };
+}
+
 const percent = (share) => `${Math.round(100 * share)}\u202f%`;
 
 /** The JSON of an answer; throws an Error with the server's own message. */

@@ -104,12 +104,9 @@ class ExplanationView {
 
   move(event, side) {
     const count = (side === "target" ? this.given.target_pieces : this.given.source_pieces).length;
-    const forward = this.strips[side].dir === "rtl" ? "ArrowLeft" : "ArrowRight";
-    const backward = forward === "ArrowLeft" ? "ArrowRight" : "ArrowLeft";
-    const at = this.side === side ? this.index : 0;
-    const places = { [forward]: at + 1, [backward]: at - 1, Home: 0, End: count - 1 };
+    const places = placesFrom(this.side === side ? this.index : 0, count, this.strips[side].dir);
     const other = { ArrowDown: "source", ArrowUp: "target" }[event.key];
-    if (event.key in places) this.select(side, Math.max(0, Math.min(count - 1, places[event.key])), true);
+    if (event.key in places) this.select(side, places[event.key], true);
     else if (other && other !== side) this.select(other, 0, true);
     else if ((event.key === "Enter" || event.key === " ") && this.side !== side) this.select(side, 0, true);
     else return;
@@ -149,7 +146,7 @@ class ExplanationView {
       const stop = this.side === side ? selected : index === 0;
       if (!piece.hasAttribute("aria-disabled")) piece.tabIndex = stop ? 0 : -1;
       piece.style.setProperty("--w", most ? share / most : 0);
-      piece.classList.toggle("warm", most > 0 && share / most > 0.5);
+      piece.classList.toggle("warm", most > 0 && share / most > 0.4);
       piece.classList.toggle("later", later);
       piece.lastChild.textContent = share >= 0.005 ? Math.round(100 * share) : "";
       piece.setAttribute("aria-label", `${piece.firstChild.textContent}, read ${percent(share)}`);

@@ -20,7 +20,7 @@ function showEmbedded({ explanations, made_by: madeBy }) {
 class TranslationPage {
   constructor({ models, limits }) {
     this.models = new Map(models.map((model) => [model.name, model]));
-    this.pending = null;
+    this.pending = new Map();
     this.answers = [];
     byId("text").maxLength = limits.characters;
     const names = [...this.models.keys()].map((name) => [name, name]);
@@ -68,22 +68,37 @@ class TranslationPage {
     byId("error").hidden = !message;
   }
 
-  /** Run a task that the next one replaces, its state and its errors shown in place. */
+  /** Show what another section waits for, or else a text. */
+  say(text) {
+    const [waiting] = this.pending.values();
+    byId("status").textContent = waiting ? waiting.text : text;
+  }
+
+  /** End the task of a section, if there is one. */
+  abort(section) {
+    this.pending.get(section)?.controller.abort();
+    this.pending.delete(section);
+    section.removeAttribute("aria-busy");
+  }
+
+  /** Run a task of a section, which the section's next one replaces; show its state and errors. */
   async during(section, text, task) {
-    this.pending?.abort();
-    const pending = this.pending = new AbortController();
+    this.abort(section);
+    const pending = { controller: new AbortController(), text };
+    this.pending.set(section, pending);
     this.fail("");
     byId("status").textContent = text;
     section.setAttribute("aria-busy", "true");
+    let said = "", failure = "";
     try {
-      byId("status").textContent = await task(pending.signal);
+      said = await task(pending.controller.signal);
     } catch (error) {
-      if (error.name === "AbortError") return;
-      byId("status").textContent = "";
-      this.fail(error.message);
-    } finally {
-      if (this.pending === pending) section.removeAttribute("aria-busy");
+      failure = error.message;
     }
+    if (this.pending.get(section) !== pending) return; // aborted
+    this.abort(section);
+    this.say(said);
+    if (failure) this.fail(failure);
   }
 
   translate() {
@@ -100,6 +115,8 @@ class TranslationPage {
     return this.during(byId("answers"), "Translating\u2026", async (signal) => {
       this.answers = await Promise.all(
         models.map((model) => ask("api/translate", { model, text, source, targets }, signal)));
+      // it explains the answers before
+      this.abort(byId("inside"));
       byId("inside").hidden = true;
       this.showAnswers();
       const seconds = this.answers.reduce((sum, answer) => sum + answer.seconds, 0);
@@ -121,18 +138,20 @@ class TranslationPage {
 
   /** Open the panel at a piece of one model's translation; the other model's stands beside it. */
   look(source, { target, model, sentence, piece, event }) {
-    this.opener = event.currentTarget.closest(".version").querySelector("button");
+    this.opener = event.currentTarget;
     const panel = byId("inside");
+    const { answers } = this;
     return this.during(panel, "Reading the model\u2026", async (signal) => {
-      const { sentences } = this.answers[0].translations.find((translation) => translation.target === target);
+      const { sentences } = answers[0].translations.find((translation) => translation.target === target);
       const text = sentences[sentence].source;
       const explanations = await Promise.all(
-        this.answers.map((answer) => ask("api/explain", { model: answer.model, text, source, target }, signal)));
+        answers.map((answer) => ask("api/explain", { model: answer.model, text, source, target }, signal)));
+      signal.throwIfAborted();
       const more = [this.sentenceChoice(sentences, sentence, (number) =>
         this.look(source, { target, model, sentence: number, piece: 0, event: { currentTarget: this.opener } })),
       element("button", { type: "button", class: "quiet", click: () => this.close() }, "Close")];
       const views = showViews(panel, explanations, directionTitle(source, target), more);
-      const number = this.answers.findIndex((answer) => answer.model === model);
+      const number = answers.findIndex((answer) => answer.model === model);
       const { target_pieces: pieces } = explanations[number];
       // a forced tag comes before the pieces of the text
       const forced = TAG.test(pieces[0]) ? 1 : 0;
@@ -152,6 +171,8 @@ class TranslationPage {
   }
 
   close() {
+    this.abort(byId("inside"));
+    this.say("");
     byId("inside").hidden = true;
     this.opener?.focus();
   }

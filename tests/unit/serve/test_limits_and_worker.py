@@ -5,9 +5,9 @@ import threading
 import pytest
 
 from tdo_plugin.errors import UserError
-from tdo_plugin.serve.model_worker import BusyError, ModelWorker
+from tdo_plugin.serve.model_worker import BusyError, GivenUpError, ModelWorker
 from tdo_plugin.serve.request_guard import Hosts
-from tdo_plugin.serve.request_limits import CLIENTS, Limits, RateLimiter
+from tdo_plugin.serve.request_limits import CLIENTS, Limits, RateLimiter, client_of
 
 
 def test_a_bucket_for_each_client():
@@ -27,7 +27,32 @@ def test_clients_are_forgotten():
     for number in range(CLIENTS + 5):
         rates.wait(str(number))
     assert len(rates._buckets) == CLIENTS
-    assert rates.wait("0") == 0.0 and rates.wait(str(CLIENTS + 4)) > 0
+    assert rates.wait(str(CLIENTS + 4)) > 0
+
+
+def test_who_has_spent_most_is_remembered():
+    rates = RateLimiter(10, lambda: 0.0)
+    rates.charge("spent", 30)
+    for number in range(2 * CLIENTS):
+        rates.wait(str(number))
+    assert rates.wait("spent") == pytest.approx(21 * 6)
+    spends_alone = [rates.wait("new") for _ in range(11)]
+    assert spends_alone.count(0.0) == 10
+
+
+@pytest.mark.parametrize(
+    ("address", "client"),
+    [
+        ("192.0.2.7", "192.0.2.7"),
+        ("::ffff:192.0.2.7", "192.0.2.7"),
+        ("2001:db8:1:2:3:4:5:6", "2001:db8:1:2::/64"),
+        ("fe80::1%eth0", "fe80::/64"),
+        ("unknown", "unknown"),
+        ("x" * 1000, "x" * 64),
+    ],
+)
+def test_whom_an_address_belongs_to(address, client):
+    assert client_of(address) == client
 
 
 def test_limits_are_at_least_one():
@@ -41,7 +66,7 @@ def test_jobs_run_one_after_the_other_and_a_full_queue_says_when():
     try:
         running = threading.Event()
 
-        def slow():
+        def slow(_):
             running.set()
             release.wait(30)
             return order.append("slow")
@@ -49,33 +74,59 @@ def test_jobs_run_one_after_the_other_and_a_full_queue_says_when():
         first = worker.submit(slow)
         assert running.wait(30)
         second, dropped = (
-            worker.submit(lambda: order.append("second")),
-            worker.submit(lambda: 1 / 0),
+            worker.submit(lambda _: order.append("second")),
+            worker.submit(lambda _: 1 / 0),
         )
         with pytest.raises(BusyError) as busy:
-            worker.submit(lambda: None)
+            worker.submit(lambda _: None)
         assert busy.value.seconds >= 1
         assert dropped.cancel()
         release.set()
         first.result(30), second.result(30)
         assert order == ["slow", "second"]
         with pytest.raises(ZeroDivisionError):
-            worker.submit(lambda: 1 / 0).result(30)
-        assert worker.submit(lambda: 7).result(30) == 7
+            worker.submit(lambda _: 1 / 0).result(30)
+        assert worker.submit(lambda _: 7).result(30) == 7
     finally:
         worker.close(30)
 
 
 def test_an_ended_worker_takes_nothing():
     worker, release, running = ModelWorker(2), threading.Event(), threading.Event()
-    first = worker.submit(lambda: (running.set(), release.wait(30)))
+    first = worker.submit(lambda _: (running.set(), release.wait(30)))
     assert running.wait(30)
-    waiting = worker.submit(lambda: None)
+    waiting = worker.submit(lambda _: None)
     threading.Timer(0.05, release.set).start()
-    worker.close(30)
+    assert worker.close(30)
     assert first.done() and waiting.cancelled()
     with pytest.raises(BusyError):
-        worker.submit(lambda: None)
+        worker.submit(lambda _: None)
+
+
+def test_a_running_job_is_given_up():
+    worker, running, release = ModelWorker(2), threading.Event(), threading.Event()
+
+    def steps(progress):
+        running.set()
+        while not release.wait(0.001):
+            progress(1)
+
+    first = worker.submit(steps)
+    assert running.wait(30)
+    first.give_up()
+    assert isinstance(first.exception(30), GivenUpError)
+    running.clear()
+    second = worker.submit(steps)
+    assert running.wait(30) and worker.close(30)
+    assert isinstance(second.exception(30), GivenUpError)
+
+
+def test_a_job_that_does_not_end():
+    worker, running, release = ModelWorker(2), threading.Event(), threading.Event()
+    worker.submit(lambda _: (running.set(), release.wait(30)))
+    assert running.wait(30) and not worker.close(0.01)
+    release.set()
+    assert worker.close(30)
 
 
 @pytest.mark.parametrize(
