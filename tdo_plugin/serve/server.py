@@ -14,7 +14,7 @@ import uvicorn
 from tdo_plugin.errors import UserError
 from tdo_plugin.serve.bounded_connection import BoundedConnection, refusal
 from tdo_plugin.serve.request_guard import Hosts, RequestGuard
-from tdo_plugin.serve.request_limits import Limits
+from tdo_plugin.serve.request_limits import Limits, client_of
 
 IDLE = 5  # seconds between two requests on a connection
 GRACE = 5  # seconds for open requests when the server ends
@@ -71,7 +71,7 @@ def server_of(app: RequestGuard, limits: Limits, proxies: Sequence[str] = ()) ->
         limits: of connections, and of the time for a request's head.
         proxies: addresses of proxies, whose `X-Forwarded-For` names the client.
     """
-    bounds, trusted = limits, frozenset(proxies)
+    bounds, trusted = limits, frozenset(map(client_of, proxies))
 
     class Connection(BoundedConnection):
         limits = bounds

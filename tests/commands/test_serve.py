@@ -29,7 +29,7 @@ from support.served import MANY, served, two_models
 from tdo_plugin.errors import UserError
 from tdo_plugin.evaluation.decoding.decoding_options import DecodingOptions
 from tdo_plugin.evaluation.decoding.worker import Work
-from tdo_plugin.serve import explained_page, opening
+from tdo_plugin.serve import bounded_connection, explained_page, opening
 from tdo_plugin.serve.explained_translation import explain_translation
 from tdo_plugin.serve.opening import open_models, recorded_data
 from tdo_plugin.serve.request_guard import Hosts, RequestGuard
@@ -494,6 +494,25 @@ def test_idle_connections_are_bounded(models):
         for _ in range(2):
             connected()
         assert connected().recv(100).startswith(b"HTTP/1.1 503 ")
+
+
+def test_who_does_not_read_is_disconnected(models, monkeypatch):
+    monkeypatch.setattr(bounded_connection, "READ", 0.5)
+    with served(models) as server:
+        page = server.asked("GET", "/")[1].encode()
+        with socket.socket() as raw:
+            raw.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+            raw.settimeout(30)
+            raw.connect(("127.0.0.1", server.port))
+            count = 300  # more than the buffers of both sides hold
+            raw.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n" * count)
+            time.sleep(2)
+            size = 0
+            with contextlib.suppress(ConnectionError):
+                while received := raw.recv(1 << 20):
+                    size += len(received)
+        assert size < count * len(page)
+        assert server.asked("GET", "/health")[0] == 200
 
 
 def test_a_trusted_proxy_names_the_clients(models):
