@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import sys
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 import torch
@@ -17,6 +18,7 @@ from support.pretrained import convert, facts, sinusoids
 
 from tdo_compat.checkpoint import safe_load
 from tdo_plugin.cli import main
+from tdo_plugin.cli.export import _refusal
 from tdo_plugin.evaluation.decoding.decoding_options import DecodingOptions
 from tdo_plugin.evaluation.decoding.loading import task_of
 from tdo_plugin.evaluation.decoding.translator import Translator
@@ -222,6 +224,38 @@ def test_tdo_convert_reads_it_back(flags, tmp_path):
     assert "Updates" not in card and "trained directions" not in card and "- directions (6)" in card
     ending = ("tgt",) if flags is PLAIN else ("src", "--decoder-langtok")
     assert tuple(facts(tmp_path / "back")["flags"])[-len(ending) :] == ending
+
+
+def test_tags_are_those_that_the_folder_records(tmp_path, capsys):
+    folder = tmp_path / "mbart"
+    shutil.copytree(exported("hf", PLAIN), folder)
+    for name in ("tokenizer.json", "config.json"):
+        text = (folder / name).read_text(encoding="utf-8")
+        text = re.sub("__(en|de|fr)__", r"[\1]", text).replace('"multilingual"', '"mbart"')
+        (folder / name).write_text(text, encoding="utf-8")
+    words = ("--to", "tdo_encoder_decoder", "--out", tmp_path / "back")
+    assert exit_code("convert", folder, "--from", "nllb", *words) == 2
+    assert "`--from` must be m2m100 for" in capsys.readouterr().err
+    convert(folder, tmp_path / "back", to="tdo_encoder_decoder")
+    back = safe_load(str(tmp_path / "back" / "model.pt"), map_location="cpu")
+    original = safe_load(str(trained(*PLAIN)), map_location="cpu")
+    assert back["task_state"] == original["task_state"]  # with fairseq's usual tags
+    for tags in ({}, None, dict.fromkeys(("en", "de", "fr"), "[en]"), {"en": 1}):
+        config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+        (folder / "config.json").write_text(json.dumps(config | {"tdo_tags": tags}))
+        assert exit_code("convert", folder, "--from", "m2m100", *words, "--force") == 2
+        assert "`tdo_tags` in" in capsys.readouterr().err
+
+
+def test_refusals_name_the_option_of_the_file():
+    out = Path("/somewhere/out")
+    for name, option in (
+        ("/somewhere/.out.x1/new/config.json", "`DIR` must be writable"),
+        ("/somewhere", "`DIR` must be writable"),
+        (None, "`DIR` must be writable"),
+        ("/data/prepare.json", "`--data` must be readable"),
+    ):
+        assert _refusal(OSError(5, "fails", name), out).startswith(f"{option}; ")
 
 
 @pytest.mark.long
