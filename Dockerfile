@@ -26,7 +26,7 @@ RUN torch=$(grep '^torch==' constraints.txt); \
       *) echo "DEVICE must be cpu or cuda; it is $DEVICE" >&2; exit 2 ;; \
     esac
 COPY . .
-RUN pip install -c constraints.txt ".[report,tensorboard,corpora,completion,serve]"
+RUN pip install -c constraints.txt ".[report,tensorboard,corpora,completion,pretrained,export,serve]"
 RUN tdo setup ${EVAL:+--eval}
 
 FROM python:3.12-slim

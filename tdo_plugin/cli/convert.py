@@ -30,7 +30,9 @@ FAMILIES = ("m2m100", "nllb", EXPORTED)
 CHANGES = (
     *("to", "layers", "target_layer", "adaptation_dim", "stack", "encoder", "decoder"),
     *("languages", "dict", "spm", "new_languages", "like", "extend_vocabulary", "new_pieces"),
+    "seed",
 )
+SEED = 1
 ARCHES = (
     "tdo_transformer",
     "tdo_prefix_decoder_only",
@@ -60,7 +62,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--out", type=Path, required=True, metavar="DIR", help="output folder")
     _add_shape(parser)
     _add_vocabulary(parser)
-    add("--seed", type=seed, default=1, help="random seed of new parameters (default 1)")
+    add("--seed", type=seed, help=f"random seed of new parameters (default {SEED})")
     add("--force", action="store_true", help="overwrite an earlier conversion")
 
 
@@ -177,7 +179,7 @@ def check(args: argparse.Namespace) -> None:
     if stacks and args.layers:
         languages = list(args.languages or ("en", "de"))
         shape = (args.to, args.layers, args.target_layer, args.adaptation_dim, stacks)
-        Design(*shape, languages, args.seed).layers(Sizes(MOST_LAYERS, MOST_LAYERS, *[1] * 5))
+        Design(*shape, languages, _seed(args)).layers(Sizes(MOST_LAYERS, MOST_LAYERS, *[1] * 5))
 
 
 def _check_family(args: argparse.Namespace) -> None:
@@ -221,7 +223,7 @@ def _run(args: argparse.Namespace) -> int:
         args.adaptation_dim,
         _stacks(args),
         languages,
-        args.seed,
+        _seed(args),
         original.tag_flags,
     )
     converted = convert(original, design)
@@ -307,7 +309,7 @@ def _extended(args: argparse.Namespace, original: Original) -> Original:
             args.like,
             args.extend_vocabulary,
             args.new_pieces or Extension.pieces,
-            args.seed,
+            _seed(args),
         )
         return extended(original, extension)
     except ModuleNotFoundError as error:
@@ -315,6 +317,10 @@ def _extended(args: argparse.Namespace, original: Original) -> Original:
             f"`--extend-vocabulary` requires the package {error.name}: "
             "pip install 'tdo_plugin[pretrained]'"
         ) from None
+
+
+def _seed(args: argparse.Namespace) -> int:
+    return SEED if args.seed is None else int(args.seed)
 
 
 def _stacks(args: argparse.Namespace) -> dict[str, Layers]:

@@ -50,15 +50,17 @@ def score_lines(scores: Scores, opened: OpenedModel) -> Iterator[str]:
     """A table of scores by direction, the signatures of the metrics, and the search."""
     sheet, system = scores.sheet, scores.system
     metrics = [METRICS[key] for key in sheet.metrics]
-    yield f"| direction | trained | sentences | {' | '.join(each.name for each in metrics)} |"
-    yield "|---|---|---|" + "---|" * len(metrics)
+    known = () if opened.converted else ("trained",)
+    head = ("direction", *known, "sentences", *(each.name for each in metrics))
+    yield f"| {' | '.join(head)} |"
+    yield "|---" * len(head) + "|"
     for row in system.directions:
         numbers = [
             f"{row.scores[each.key]:.{each.digits}f}" if each.key in row.scores else ""
             for each in metrics
         ]
-        trained = "yes" if row.direction in opened.directions else "no"
-        yield f"| {row.direction} | {trained} | {row.sentences} | {' | '.join(numbers)} |"
+        trained = ("yes" if row.direction in opened.directions else "no",)[: len(known)]
+        yield f"| {' | '.join((row.direction, *trained, str(row.sentences), *numbers))} |"
     settings = system.provenance["settings"]
     yield ""
     yield (
@@ -75,13 +77,17 @@ def untested(opened: OpenedModel, scores: Scores | None) -> Iterator[str]:
     """What no score covers, as sentences."""
     tested = {row.direction for row in scores.system.directions} if scores else set()
     pairs = ["-".join(pair) for pair in permutations(opened.languages, 2)]
-    for kind, directions in (
-        ("trained", [pair for pair in pairs if pair in opened.directions and pair not in tested]),
-        ("zero-shot", [pair for pair in pairs if not {pair} & {*opened.directions, *tested}]),
-    ):
+    trained = {*opened.directions}
+    kinds = {"directions": [pair for pair in pairs if pair not in tested]}
+    if not opened.converted:
+        kinds = {
+            f"{kind} directions": [pair for pair in kinds["directions"] if (pair in trained) is yes]
+            for kind, yes in (("trained", True), ("zero-shot", False))
+        }
+    for kind, directions in kinds.items():
         if directions:
             shown = ", ".join(directions[:12]) + (", ..." if len(directions) > 12 else "")
-            yield f"{kind} directions ({len(directions)}): {shown}"
+            yield f"{kind} ({len(directions)}): {shown}"
     if scores:
         yield f"text from other sources than `{scores.data}`"
     yield "bias, toxicity and safety of translations"

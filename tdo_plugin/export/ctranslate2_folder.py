@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-import json
 import tempfile
 from pathlib import Path
 
 import torch
 
 from tdo_plugin.errors import UserError
+from tdo_plugin.export.folder_files import write_json
 from tdo_plugin.export.generation_settings import generation_settings
 from tdo_plugin.export.opened_model import OpenedModel
 from tdo_plugin.export.plain_m2m100 import misfits, shown, write_model
-from tdo_plugin.export.tokenizer_files import SENTENCEPIECE, write_tokenizer
-from tdo_plugin.runtime.files import replaced, write_text
+from tdo_plugin.export.tokenizer_files import write_tokenizer
+from tdo_plugin.pretrained.hugging_face import CONFIG
+from tdo_plugin.pretrained.hugging_face import SEGMENTATION as EXPORTED_SEGMENTATION
+from tdo_plugin.runtime.files import replaced
 from tdo_plugin.typed import read_json
 
 SEGMENTATION = "sentencepiece.model"  # usual name in CTranslate2's documentation
@@ -33,22 +35,20 @@ def write_ctranslate2(opened: OpenedModel, folder: Path, quantization: str | Non
 
     Args:
         opened: a model that :func:`check_encoder_decoder` accepts.
-        folder: an existing, empty folder.
+        folder: an existing, empty folder; a copy in float32 is made beside it for a while.
         quantization: number format of the weights, such as `int8`; None: float32.
     """
     from ctranslate2.converters import TransformersConverter
 
-    with tempfile.TemporaryDirectory() as scratch:
+    with tempfile.TemporaryDirectory(dir=folder.parent) as scratch:
         exported = Path(scratch)
         write_model(opened, exported, torch.float32)
-        settings = json.dumps(generation_settings(opened))
-        write_text(exported / "generation_config.json", [settings])
+        write_json(exported / "generation_config.json", generation_settings(opened))
         write_tokenizer(opened, exported)
         converter = TransformersConverter(str(exported))
         converter.convert(str(folder), quantization=quantization, force=True)
         with replaced(folder / SEGMENTATION) as unfinished:
-            unfinished.write_bytes((exported / SENTENCEPIECE).read_bytes())
-    path = folder / "config.json"
+            unfinished.write_bytes((exported / EXPORTED_SEGMENTATION).read_bytes())
+    path = folder / CONFIG
     # so that callers give pieces alone
-    config = {**read_json(path), "add_source_eos": True}
-    write_text(path, [json.dumps(config, indent=2)])
+    write_json(path, {**read_json(path), "add_source_eos": True})

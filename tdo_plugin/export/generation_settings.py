@@ -12,25 +12,28 @@ from __future__ import annotations
 
 from typing import Any
 
+from tdo_plugin.evaluation.decoding.decoding_options import DecodingOptions
 from tdo_plugin.export.opened_model import OpenedModel
 
-BEAM, LONGEST = 4, 200  # defaults of `tdo translate`; the end symbol is not counted
+USUAL = DecodingOptions(())  # the defaults of `tdo translate`
+SEARCH = (
+    f"the search of `tdo translate`: beam {USUAL.beam}, length penalty {USUAL.length_penalty:g}."
+)
 
 
 def generation_settings(opened: OpenedModel) -> dict[str, Any]:
     """The content of `generation_config.json`."""
-    rows = {symbol: row for row, symbol in enumerate(opened.symbols)}
-    end, padding = rows["</s>"], rows["<pad>"]
+    end, padding = opened.row("</s>"), opened.row("<pad>")
     return {
-        "bos_token_id": rows["<s>"],
+        "bos_token_id": opened.row("<s>"),
         "eos_token_id": end,
         "pad_token_id": padding,
         "decoder_start_token_id": end,
         "forced_eos_token_id": end,
         "suppress_tokens": [padding],
-        "num_beams": BEAM,
-        "length_penalty": 1.0,
+        "num_beams": USUAL.beam,
+        "length_penalty": USUAL.length_penalty,
         "early_stopping": True,
-        "min_new_tokens": 1,
-        "max_new_tokens": LONGEST + 1,
+        "min_new_tokens": USUAL.min_len,
+        "max_new_tokens": USUAL.max_len_b + 1,  # with the end symbol
     }

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -16,32 +18,52 @@ from tdo_plugin.runtime.files import write_text
 from tdo_plugin.typed import read_json
 
 CARD = "README.md"
+# of each path in a word: a slash at its end, and the folders before its last name
+ENDING, FOLDERS = re.compile(r"(?<=[^/=:,'\"])/+(?=[:,'\"]|$)"), re.compile(r"[^=:,'\"]*/")
 PREPARED = "prepare.json"  # of `tdo prepare`: title, licence and citation of the corpus
 
 
+@dataclass(frozen=True)
+class Written:
+    """A folder that was written.
+
+    Attributes:
+        what: its format, in words.
+        library: the one that reads it, as the Hugging Face Hub names it.
+        usage: text with a program that translates.
+        pipeline: whether transformers' `pipeline` translates with it.
+    """
+
+    what: str
+    library: str
+    usage: str
+    pipeline: bool = False
+
+
 def write_card(
-    opened: OpenedModel, folder: Path, library: str, usage: str, scores: Scores | None = None
+    opened: OpenedModel, folder: Path, written: Written, scores: Scores | None = None
 ) -> None:
     """Write the card.
 
     Args:
         opened: the model.
         folder: an existing folder.
-        library: the one that reads the folder, as the Hugging Face Hub names it.
-        usage: text with a program that translates.
+        written: what else was written to it.
         scores: of this checkpoint.
     """
-    write_text(folder / CARD, _lines(opened, library, usage, scores))
+    write_text(folder / CARD, _lines(opened, folder, written, scores))
 
 
-def _lines(opened: OpenedModel, library: str, usage: str, scores: Scores | None) -> Iterator[str]:
+def _lines(
+    opened: OpenedModel, folder: Path, written: Written, scores: Scores | None
+) -> Iterator[str]:
     languages = ", ".join(opened.languages)
-    yield from _front_matter(opened, library)
+    yield from _front_matter(opened, written)
     yield f"# Translation between {languages}"
     yield ""
     yield from _architecture(opened)
-    yield from ("", "## Use", "", usage, "")
-    yield from _text(opened)
+    yield from ("", "## Use", "", written.usage, "")
+    yield from _text(opened, folder)
     yield from ("", "## Training", "", *_training(opened))
     yield from ("", "## Scores", "")
     if scores:
@@ -52,13 +74,14 @@ def _lines(opened: OpenedModel, library: str, usage: str, scores: Scores | None)
     yield from (f"- {what}" for what in untested(opened, scores))
 
 
-def _front_matter(opened: OpenedModel, library: str) -> Iterator[str]:
+def _front_matter(opened: OpenedModel, written: Written) -> Iterator[str]:
     """Metadata of the Hub; there is no licence in it, since no record states the model's."""
     yield "---"
     yield "language:"
     yield from (f"- {json.dumps(code.replace('_', '-'))}" for code in opened.languages)
-    yield f"library_name: {library}"
-    yield "pipeline_tag: translation"
+    yield f"library_name: {written.library}"
+    if written.pipeline:
+        yield "pipeline_tag: translation"
     yield from ("tags:", "- translation", "- multilingual", "- tdo_plugin", "---", "")
 
 
@@ -80,7 +103,7 @@ def _architecture(opened: OpenedModel) -> Iterator[str]:
     )
 
 
-def _text(opened: OpenedModel) -> Iterator[str]:
+def _text(opened: OpenedModel, folder: Path) -> Iterator[str]:
     """What the text must look like."""
     yield "## Text"
     yield ""
@@ -93,6 +116,8 @@ def _text(opened: OpenedModel) -> Iterator[str]:
             "scripts of Moses for normalisation, tokenization and truecasing (Python: sacremoses), "
             "with Chinese words by jieba."
         )
+    if models := sorted(path.name for path in folder.glob("truecase.*")):
+        yield f"- Truecasing models of Moses, by language: {', '.join(map(_code, models))}."
     tags = ", ".join(f"{code}: `{tag}`" for code, tag in opened.tags.items())
     yield f"- Language tags: {tags}."
     sides = {"src": "the source language", "tgt": "the target language", None: "none"}
@@ -102,7 +127,14 @@ def _text(opened: OpenedModel) -> Iterator[str]:
     yield "- Leave empty lines out: the model was never trained on them."
 
 
+def _code(text: str) -> str:
+    return f"`{text}`"
+
+
 def _training(opened: OpenedModel) -> Iterator[str]:
+    if opened.converted:
+        yield "- Restored or converted by `tdo convert`; the training is not recorded."
+        return
     corpus = _corpus(opened.data.root)
     yield f"- Data: {corpus.get('title') or opened.data.root.name}."
     for key, name in (("licence", "Licence of the data"), ("cite", "Source")):
@@ -116,27 +148,31 @@ def _training(opened: OpenedModel) -> Iterator[str]:
     segmentation: Any = (folder_settings(opened.data.root) or {}).get("segmentation")
     if segmentation:
         yield f"- Segmentation: `{json.dumps(segmentation)}`."
-    checkpoint = opened.record["checkpoint"]
-    averaged = checkpoint.get("averaged")
+    averaged = opened.origin.get("averaged")
     what = f"average of {', '.join(averaged)}" if averaged else "one checkpoint"
-    yield f"- Updates: {checkpoint['updates']:,} ({what})."
-    training = checkpoint["training"]
-    if isinstance(training, dict):
-        versions = ", ".join(f"{name} {version}" for name, version in training["versions"].items())
-        yield f"- Versions: {versions}; commit {training.get('commit') or 'unknown'}."
+    yield f"- Updates: {opened.origin['updates']:,} ({what})."
+    training = opened.origin["training"]
+    if isinstance(training, dict) and training.get("command"):
+        versions = training.get("versions") or {}
+        shown = ", ".join(f"{name} {version}" for name, version in versions.items())
+        yield f"- Versions: {shown or 'unknown'}; commit {training.get('commit') or 'unknown'}."
         yield from ("- Command:", "", "```", *_wrapped(str(training["command"])), "```")
     else:
-        yield f"- Command: {training}."
+        yield "- Command: unknown."
 
 
 def _wrapped(command: str) -> Iterator[str]:
     """A command, an option per line, without folders of the machine that ran it."""
+    try:
+        words = shlex.split(command)
+    except ValueError:  # a quote without its other half
+        words = command.split()
     line: list[str] = []
-    for word in shlex.split(command):
+    for word in words:
         if word.startswith("--") and line:
             yield f"{shlex.join(line)} \\"
             line = []
-        line.append(Path(word).name if word.startswith("/") else word)
+        line.append(FOLDERS.sub("", ENDING.sub("", word)))
     yield shlex.join(line)
 
 

@@ -10,16 +10,14 @@ from typing import TYPE_CHECKING, Any
 from tdo_compat.digests import check_file
 from tdo_plugin.checkpoints import State
 from tdo_plugin.data.databin import DataFolder, read_data_folder
-from tdo_plugin.data.databin import settings_of as folder_settings
 from tdo_plugin.errors import UserError
 from tdo_plugin.evaluation.decoding.decoded_checkpoints import describe, resolve
 from tdo_plugin.evaluation.decoding.loading import load_models, state_of
 from tdo_plugin.metrics.textform import TextForm, read_text_form
-from tdo_plugin.text_settings import pairs_of, settings_of, task_options
+from tdo_plugin.pretrained.exported_text import ExportedText
+from tdo_plugin.text_settings import Settings, is_converted, pairs_of, settings_of, task_options
 
 if TYPE_CHECKING:
-    import torch
-
     from tdo_plugin.modules.spec import ModelSpec
     from tdo_plugin.modules.translation_model import TranslationModel
 
@@ -35,25 +33,24 @@ class OpenedModel:
         data: the data folder with its dictionary and segmentation.
         core: the model without fairseq, in evaluation mode, on the CPU, in float32, as
             `tdo translate` loads it; float32 holds half precision exactly.
-        stored_dtype: number format of the parameters in the file.
         symbols: names of the rows of the embeddings (V): special symbols, pieces, tags, fillers.
         languages: in the order of language ids: the model's ids are indices from 0.
         tags: the symbol of each language's tag, by language.
         source_tag: whose tag sources begin with: `src`, `tgt`, or None for no tag.
         target_tag: whose tag hypotheses are forced to begin with, after the end symbol, which is
             the first symbol of every target: `tgt`, `src`, or None for no tag.
-        directions: such as `en-de`, that the model was trained on.
+        directions: such as `en-de`, that the model was trained on; if ``converted``, those of its
+            options.
         segmentation: the content of the SentencePiece model's file.
         form: casing and tokenization of the text before the segmentation.
-        state: the checkpoint as read, with options and task state; see :func:`.checkpoints.read`.
-        record: provenance for people: checkpoint (updates, averaged files, training command),
-            data (settings of the data folder).
+        text_settings: options of the task that the checkpoint records.
+        converted: whether `tdo convert` wrote the checkpoint, so that it records no training.
+        origin: updates, averaged files, training command; see :func:`.describe`.
     """
 
     path: Path
     data: DataFolder
     core: TranslationModel
-    stored_dtype: torch.dtype
     symbols: Sequence[str]
     languages: Sequence[str]
     tags: Mapping[str, str]
@@ -62,13 +59,21 @@ class OpenedModel:
     directions: Sequence[str]
     segmentation: bytes
     form: TextForm
-    state: State
-    record: Mapping[str, Any]
+    text_settings: Settings
+    converted: bool
+    origin: Mapping[str, Any]
 
     @property
     def spec(self) -> ModelSpec:
         """The model's specification."""
         return self.core.spec
+
+    @property
+    def text(self) -> ExportedText:
+        """The entries about text of a folder's configuration."""
+        return ExportedText(
+            tuple(self.languages), tuple(self.directions), self.text_settings, self.form.way_in()
+        )
 
     def row(self, symbol: str) -> int:
         """The row of a symbol in the embeddings."""
@@ -96,7 +101,9 @@ def open_model(
     from tdo_plugin.models.languages import tag_sides
     from tdo_plugin.models.tdo_transformer import TdoTransformer
 
-    (path,) = resolve(str(checkpoint), average, print, "CHECKPOINT", write)
+    path, *others = resolve(str(checkpoint), average, print, "CHECKPOINT", write)
+    if others:
+        raise UserError(f"`CHECKPOINT` must be one checkpoint or folder; it is {checkpoint}")
     state = state_of([path])
     folder = read_data_folder(data or _recorded_data(path, state))
     segmentation = folder.root / SEGMENTATION
@@ -118,14 +125,10 @@ def open_model(
         )
     source_tag, _ = tag_sides(args)
     target_tag = args.langtoks["main"][1]
-    parameters = state["model"]
     return OpenedModel(
         path=path,
         data=folder,
         core=model.core.eval().requires_grad_(False),
-        stored_dtype=next(
-            value.dtype for value in parameters.values() if value.is_floating_point()
-        ),
         symbols=tuple(task.source_dictionary.symbols),
         languages=tuple(task.langs),
         tags={name: get_lang_tok(name, args.lang_tok_style) for name in task.langs},
@@ -134,12 +137,9 @@ def open_model(
         directions=tuple(pairs_of(state)),
         segmentation=segmentation.read_bytes(),
         form=read_text_form(folder.root),
-        state=state,
-        record={
-            "checkpoint": describe(path),
-            "text": settings_of(task_options(state)),
-            "data": {"path": str(folder.root), **(folder_settings(folder.root) or {})},
-        },
+        text_settings=settings_of(task_options(state)),
+        converted=is_converted(state),
+        origin=describe(path),
     )
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,13 +10,11 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from tdo_plugin.export.folder_files import write_model_files
 from tdo_plugin.export.opened_model import OpenedModel
 from tdo_plugin.modules.spec import ModelSpec
 from tdo_plugin.pretrained.hugging_face import EXPORTED
 from tdo_plugin.pretrained.parameter_origins import Layers, origins
-from tdo_plugin.runtime.files import replaced, write_text
-
-CONFIG, WEIGHTS = "config.json", "model.safetensors"
 
 
 @dataclass(frozen=True)
@@ -69,19 +65,13 @@ def write_model(opened: OpenedModel, folder: Path, dtype: torch.dtype) -> None:
         folder: an existing folder.
         dtype: number format of the weights.
     """
-    from safetensors.torch import save_file
-
-    write_text(folder / CONFIG, [json.dumps(configuration(opened, dtype), indent=1)])
     tensors = {name: value.to(dtype).contiguous() for name, value in parameters(opened).items()}
-    with replaced(folder / WEIGHTS) as unfinished:
-        save_file(tensors, unfinished, {"format": "pt"})
-        shutil.copymode(folder / CONFIG, unfinished)  # safetensors lets only the owner read
+    write_model_files(folder, configuration(opened, dtype), tensors)
 
 
 def configuration(opened: OpenedModel, dtype: torch.dtype) -> dict[str, Any]:
     """The content of `config.json`."""
     spec = opened.spec
-    rows = {symbol: row for row, symbol in enumerate(opened.symbols)}
     return {
         "architectures": ["M2M100ForConditionalGeneration"],
         "model_type": "m2m_100",
@@ -104,13 +94,14 @@ def configuration(opened: OpenedModel, dtype: torch.dtype) -> dict[str, Any]:
         "activation_dropout": spec.activation_dropout,
         "encoder_layerdrop": 0.0,
         "decoder_layerdrop": 0.0,
-        "bos_token_id": rows["<s>"],
-        "pad_token_id": rows["<pad>"],
-        "eos_token_id": rows["</s>"],
-        "decoder_start_token_id": rows["</s>"],
+        "bos_token_id": opened.row("<s>"),
+        "pad_token_id": opened.row("<pad>"),
+        "eos_token_id": opened.row("</s>"),
+        "decoder_start_token_id": opened.row("</s>"),
         "use_cache": True,
         "dtype": str(dtype).removeprefix("torch."),
-        EXPORTED: {"source": opened.source_tag, "target": opened.target_tag},
+        EXPORTED: dict(opened.tags),
+        **opened.text.stored(),
     }
 
 

@@ -10,20 +10,20 @@ a character that SentencePiece replaces by a space.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from tdo_plugin.errors import UserError
+from tdo_plugin.export.folder_files import write_json
 from tdo_plugin.export.opened_model import OpenedModel
-from tdo_plugin.runtime.files import replaced, write_text
+from tdo_plugin.pretrained.hugging_face import SEGMENTATION
+from tdo_plugin.runtime.files import replaced
 
 SPECIALS = {"bos_token": "<s>", "pad_token": "<pad>", "eos_token": "</s>", "unk_token": "<unk>"}
 UNIGRAM, BPE = 1, 2  # model types in SentencePiece's files
 NORMAL, UNKNOWN, CONTROL = 1, 2, 3  # types of pieces
-SENTENCEPIECE = "sentencepiece.bpe.model"  # the name that M2M-100 and NLLB have for the file
 MARK = "▁"
 # what Python's `\s` matches, except spaces: fairseq separates tokens at these characters
 WHITESPACE = "[\t-\r\x1c-\x1f\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]+"
@@ -39,7 +39,7 @@ def write_tokenizer(opened: OpenedModel, folder: Path) -> None:
         UserError: the SentencePiece model has rules that the tokenizer cannot follow, or pieces
             that the dictionary lacks.
     """
-    with replaced(folder / SENTENCEPIECE) as unfinished:
+    with replaced(folder / SEGMENTATION) as unfinished:
         unfinished.write_bytes(opened.segmentation)
     tokenizer = build_tokenizer(opened.segmentation, opened.symbols)
     with replaced(folder / "tokenizer.json") as unfinished:
@@ -53,7 +53,7 @@ def write_tokenizer(opened: OpenedModel, folder: Path) -> None:
         "model_max_length": opened.spec.max_source_positions,
         "model_input_names": ["input_ids", "attention_mask"],
     }
-    write_text(folder / "tokenizer_config.json", [json.dumps(config, indent=1, ensure_ascii=False)])
+    write_json(folder / "tokenizer_config.json", config)
 
 
 def build_tokenizer(segmentation: bytes, symbols: Sequence[str]) -> Any:

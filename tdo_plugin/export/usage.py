@@ -4,26 +4,20 @@ from __future__ import annotations
 
 import json
 
+from tdo_plugin.export.generation_settings import SEARCH, USUAL
 from tdo_plugin.export.opened_model import OpenedModel
 
 SIDE = {"src": "source", "tgt": "target"}
 
 
-def transformers_usage(opened: OpenedModel, remote_code: bool = False, settings: str = "") -> str:
-    """A program for transformers.
-
-    Args:
-        opened: the model.
-        remote_code: whether the folder has modules of its own.
-        settings: further arguments of `generate`, beginning with a comma; they may use `source` and
-            `target`, the codes of the languages.
-    """
-    trust = ", trust_remote_code=True" if remote_code else ""
+def transformers_usage(opened: OpenedModel) -> str:
+    """A program for transformers, with M2M100."""
+    settings = ""
     tagged = 'tokenizer(sentences)["input_ids"]'
     if opened.source_tag:
         tagged = f"[[tag({SIDE[opened.source_tag]}), *ids] for ids in {tagged}]"
     if opened.target_tag:
-        settings += f", forced_bos_token_id=tag({SIDE[opened.target_tag]})"
+        settings = f", forced_bos_token_id=tag({SIDE[opened.target_tag]})"
     source, target = _example(opened)
     return f"""\
 ```python
@@ -31,7 +25,7 @@ from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
 
 folder = "."  # this folder
 tokenizer = AutoTokenizer.from_pretrained(folder)
-model = AutoModelForSeq2SeqLM.from_pretrained(folder{trust})
+model = AutoModelForSeq2SeqLM.from_pretrained(folder)
 TAGS = {json.dumps(dict(opened.tags))}
 
 
@@ -49,8 +43,9 @@ def translate(sentences, source, target):
 print(translate(["A sentence."], "{source}", "{target}"))
 ```
 
-The tokenizer adds the end symbol, but no language tag, so that one batch can have several
-languages. `generation_config.json` sets the search of `tdo translate`: beam 4, length penalty 1."""
+The tokenizer adds the end symbol, but no language tag: no class of transformers knows these tags.
+So `tokenizer(text)` alone, and `pipeline`, whatever its `tgt_lang`, give the model no target
+language, and translations come in any. `generation_config.json` sets {SEARCH}"""
 
 
 def ctranslate2_usage(opened: OpenedModel) -> str:
@@ -78,9 +73,9 @@ def translate(sentences, source, target):
     batch = [{tagged} for sentence in sentences]
     results = translator.translate_batch(
         batch,{prefix}
-        beam_size=4,
-        length_penalty=1,
-        max_decoding_length=200,
+        beam_size={USUAL.beam},
+        length_penalty={USUAL.length_penalty:g},
+        max_decoding_length={USUAL.max_len_b},
     )
     lines = ["".join(result.hypotheses[0]{first}) for result in results]
     return [line.replace("▁", " ").strip() for line in lines]
@@ -89,7 +84,7 @@ def translate(sentences, source, target):
 print(translate(["A sentence."], "{source}", "{target}"))
 ```
 
-CTranslate2 adds the end symbol. It searches as `tdo translate` does: beam 4, length penalty 1."""
+CTranslate2 adds the end symbol. These arguments set {SEARCH}"""
 
 
 def _example(opened: OpenedModel) -> list[str]:

@@ -25,6 +25,7 @@ from tdo_compat.settings import shown
 from tdo_plugin.data.databin import MARK, settings_of
 from tdo_plugin.data.segmentation import join_pieces
 from tdo_plugin.errors import UserError
+from tdo_plugin.runtime.files import replaced
 
 CASINGS = ("cased", "lowercased", "truecased")
 TOKENIZATIONS = ("none", "moses")
@@ -141,6 +142,19 @@ def form_shown(way_in: Mapping[str, object]) -> str:
 def truecaser(folder: Path, language: str) -> Path:
     """The path of a language's truecasing model in a data folder."""
     return folder / f"truecase.{language}"
+
+
+def copy_truecasers(source: Path, target: Path, languages: Iterable[str]) -> list[str]:
+    """Copy the truecasing models that a folder has.
+
+    Returns:
+        Their names.
+    """
+    found = [path for language in languages if (path := truecaser(source, language)).is_file()]
+    for path in found:
+        with replaced(target / path.name) as unfinished:
+            unfinished.write_bytes(path.read_bytes())
+    return [path.name for path in found]
 
 
 def read_text_form(root: Path) -> TextForm:

@@ -15,12 +15,15 @@ from tdo_plugin.neuron_files import Masks, digest_of
 
 OPTION = "--tdo-neuron-masks"
 PREFIX = "core.neurons."
+# in place of a path: the checkpoint's masks; a file of this name is never opened
+IN_CHECKPOINT = "(in the checkpoint)"
 
 
 def add_neuron_masks(core: TranslationModel, task: Any) -> None:
     """Add gates to a model if its specification requires them, with the masks of the file.
 
-    If the file is missing, a model that is not trained takes the masks of its checkpoint.
+    If the file is missing or is `IN_CHECKPOINT`, a model that is not trained takes the masks of its
+    checkpoint.
 
     Raises:
         UserError: the file is missing in training, or does not fit the model or the task.
@@ -30,7 +33,7 @@ def add_neuron_masks(core: TranslationModel, task: Any) -> None:
         return
     core.neurons = NeuronMasks(core.stack, len(task.langs), spec.zero_shot_neurons)
     path = Path(spec.neuron_masks)
-    if not task.training and not path.is_file():
+    if not task.training and (spec.neuron_masks == IN_CHECKPOINT or not path.is_file()):
         return
     masks = Masks.read(path, OPTION)
     _check_modules(masks, core.neurons.widths, path)

@@ -12,11 +12,13 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from tdo_compat.checkpoint import save_whole
+from tdo_plugin.metrics.textform import copy_truecasers
 from tdo_plugin.pretrained.design import Design
+from tdo_plugin.pretrained.exported_text import ExportedText
 from tdo_plugin.pretrained.original import SPECIALS, Original
 from tdo_plugin.pretrained.parameter_origins import Layers, origins
 from tdo_plugin.runtime.files import replaced, write_text
-from tdo_plugin.text_settings import NOTHING_TRAINED
+from tdo_plugin.text_settings import NOTHING_TRAINED, settings_of
 
 if TYPE_CHECKING:
     from tdo_plugin.models.tdo_transformer import TdoTransformer
@@ -59,6 +61,9 @@ def convert(original: Original, design: Design) -> Conversion:
 
     stacks = design.layers(original.sizes)
     args = design.arguments(original.sizes, stacks)
+    if original.exported and _restores(original.exported, design):
+        args.lang_pairs = list(original.exported.directions)
+        args.back_translated_tag = original.exported.settings["back_translated_tag"]
     dictionary = Dictionary()
     for symbol in original.symbols[len(SPECIALS) :]:
         dictionary.add_symbol(symbol)
@@ -91,7 +96,6 @@ def write(
     Returns:
         The record.
     """
-    from tdo_plugin.tasks.task_state import digest_of
 
     write_checkpoint(
         folder,
@@ -99,12 +103,35 @@ def write(
         original.segmentation,
         conversion.model,
         conversion.arguments,
-        # training may use any of its languages in any order; only the dictionary is fixed
-        {f"{side}_dictionary": digest_of(original.symbols) for side in ("source", "target")},
+        _task_state(original, conversion.arguments, design),
     )
+    if original.exported:
+        copy_truecasers(original.path, folder, design.languages)
     facts = record(original, conversion, design)
     write_text(folder / RECORD, [json.dumps(facts, indent=1)])
     return facts
+
+
+def _restores(exported: ExportedText, design: Design) -> bool:
+    """Whether the new model has the languages of the exported one."""
+    return tuple(design.languages) == exported.languages
+
+
+def _task_state(original: Original, arguments: Namespace, design: Design) -> dict[str, Any]:
+    """What the task remembers in the checkpoint."""
+    from tdo_plugin.tasks.task_state import digest_of
+
+    # training may use any of its languages in any order; only the dictionary is fixed
+    state = {f"{side}_dictionary": digest_of(original.symbols) for side in ("source", "target")}
+    exported = original.exported
+    if exported is None:
+        return state
+    return {
+        **({"languages": list(exported.languages)} if _restores(exported, design) else {}),
+        **state,
+        "text": settings_of(arguments),
+        **({"text_form": exported.text_form} if exported.text_form else {}),
+    }
 
 
 def write_checkpoint(

@@ -12,44 +12,40 @@ from typing import TYPE_CHECKING, Any
 
 from torch import Tensor
 
-from tdo_plugin import text_settings
+from tdo_compat.settings import shown
 from tdo_plugin.data.segmentation import load_model
 from tdo_plugin.errors import UserError
+from tdo_plugin.metrics.textform import copy_truecasers
 from tdo_plugin.modules.spec import ModelSpec
-from tdo_plugin.names import check_languages
 from tdo_plugin.pretrained.conversion import RECORD, write_checkpoint
-from tdo_plugin.pretrained.hugging_face import SEGMENTATION, tensors_of, weights
+from tdo_plugin.pretrained.exported_text import ExportedText, check_pairs, entries, read_text
+from tdo_plugin.pretrained.hugging_face import CONFIG, SEGMENTATION, tensors_of, weights
 from tdo_plugin.pretrained.tokenizer_rows import TOKENIZER, json_object, symbols_of
 from tdo_plugin.runtime.files import write_text
-from tdo_plugin.typed import typed
+from tdo_plugin.text_settings import apply
 
 if TYPE_CHECKING:
     from tdo_plugin.models.tdo_transformer import TdoTransformer
 
 MODEL_TYPE = "tdo"
-CONFIG = "config.json"
 
 
 @dataclass(frozen=True)
-class Languages:
-    """The part of the configuration about text.
+class Shape:
+    """Entries of the configuration that are no options of the model in their stored form.
 
     Attributes:
-        languages: codes, in the order of language ids.
-        directions: on which the model was trained.
-        text_settings: options of the task that a checkpoint records.
-        text_form: casing and tokenization, as a checkpoint records them.
         pairs: language pairs with adapters, in the order of their parameters.
+        init: names of initialisers.
+        neuron_masks: not empty if the weights have masks of neurons; never a path to be opened.
         max_source_positions: most tokens of a source.
         max_target_positions: most tokens of a target.
     """
 
-    languages: tuple[str, ...]
-    directions: tuple[str, ...]
-    text_settings: dict[str, Any]
-    text_form: dict[str, Any]
     # transformers saves no values that are defaults
     pairs: tuple[str, ...] = ()
+    init: tuple[str, ...] = ModelSpec.init
+    neuron_masks: str = ""
     max_source_positions: int = ModelSpec.max_source_positions
     max_target_positions: int = ModelSpec.max_target_positions
 
@@ -79,6 +75,7 @@ class Restored:
         write_checkpoint(
             folder, self.symbols, self.segmentation, self.model, self.arguments, self.task_state
         )
+        copy_truecasers(self.path, folder, self.arguments.langs)
         facts = {
             "original": {"path": str(self.path), "entries": len(self.symbols)},
             "languages": list(self.arguments.langs),
@@ -97,20 +94,17 @@ def read(folder: Path) -> Restored:
 
     from tdo_plugin.tasks.tdo_translation import TdoTranslationTask
 
-    config = json_object(folder / CONFIG)
+    path = folder / CONFIG
+    config = json_object(path)
     if config.get("model_type") != MODEL_TYPE:
         raise UserError(
             f"`CHECKPOINT` must be a folder of `tdo export` with model_type {MODEL_TYPE} for "
             f"`--from {MODEL_TYPE}`; {folder} has {config.get('model_type')}"
         )
-    try:
-        names = [field.name for field in fields(Languages)]
-        known = typed({name: config[name] for name in names if name in config}, Languages, CONFIG)
-    except ValueError as error:
-        raise UserError(f"{folder / CONFIG} must be as `tdo export` wrote it; {error}") from None
-    check_languages(known.languages, f"{folder / CONFIG}")
+    known, shape = read_text(config, path), entries(config, Shape, path)
+    check_pairs(shape.pairs, known.languages, "pairs", path)
     symbols = symbols_of(folder)
-    arguments = _arguments(config, known)
+    arguments = _arguments(config, known, shape)
     dictionary = Dictionary()
     for symbol in symbols[dictionary.nspecial :]:
         dictionary.add_symbol(symbol)
@@ -133,11 +127,12 @@ def read(folder: Path) -> Restored:
     return Restored(folder, model, arguments, symbols, segmentation, {**task.state_dict(), **form})
 
 
-def _arguments(config: Mapping[str, Any], known: Languages) -> Namespace:
+def _arguments(config: Mapping[str, Any], known: ExportedText, shape: Shape) -> Namespace:
     """The options of model and task, as `fairseq-train` would parse them."""
     from fairseq import options
 
     from tdo_plugin.models.config import OPTIONS, destination
+    from tdo_plugin.models.mask_files import IN_CHECKPOINT
 
     words = ["data", "--task", "tdo_translation", "--arch", "tdo_transformer", "--optimizer"]
     args: Namespace = options.parse_args_and_arch(
@@ -145,18 +140,18 @@ def _arguments(config: Mapping[str, Any], known: Languages) -> Namespace:
     )
     usual = {field.name: field.default for field in fields(ModelSpec)}
     for name, option in OPTIONS.items():
-        value = config.get(name, usual[name])
-        value = ",".join(map(str, value)) if name == "init" else value
-        setattr(args, destination(option.flag), value)
+        setattr(args, destination(option.flag), config.get(name, usual[name]))
+    args.tdo_init = ",".join(shape.init)
+    args.tdo_neuron_masks = IN_CHECKPOINT if shape.neuron_masks else ""
     args.tdo_ffn_dim = args.tdo_stage2_ffn_dim
     if args.tdo_topology == "decoder-only" and args.tdo_target_layer == 0:
         args.tdo_stage1_ffn_dim = 0  # there is no first stage
-    args.max_source_positions = known.max_source_positions
-    args.max_target_positions = known.max_target_positions
+    args.max_source_positions = shape.max_source_positions
+    args.max_target_positions = shape.max_target_positions
     args.langs = list(known.languages)
     # the directions with adapters must keep their order
-    args.lang_pairs = list(known.pairs or known.directions)
-    text_settings.apply(text_settings.settings_of(Namespace(**known.text_settings)), args)
+    args.lang_pairs = list(shape.pairs or known.directions)
+    apply(known.settings, args)
     return args
 
 
@@ -167,7 +162,7 @@ def _weights(folder: Path) -> dict[str, Tensor]:
 def _load(model: TdoTransformer, state: dict[str, Tensor], folder: Path) -> None:
     try:
         model.load_state_dict(state)
-    except (RuntimeError, KeyError) as error:
+    except (RuntimeError, KeyError, ValueError, IndexError, TypeError) as error:
         raise UserError(
-            f"{folder} must have the weights of its configuration: {str(error)[:200]}"
+            f"{folder} must have the weights of its configuration: {shown(str(error))}"
         ) from None

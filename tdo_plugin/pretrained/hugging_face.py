@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+from argparse import Namespace
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +16,14 @@ from tdo_compat.checkpoint import safe_load
 from tdo_compat.settings import shown
 from tdo_plugin.data.segmentation import load_model
 from tdo_plugin.errors import UserError
+from tdo_plugin.pretrained.exported_text import read_text
 from tdo_plugin.pretrained.original import FILLER, Original, Sizes, fill_up, tag
-from tdo_plugin.pretrained.tokenizer_rows import symbols_of
+from tdo_plugin.pretrained.tokenizer_rows import json_object, symbols_of
+from tdo_plugin.text_settings import SIDES, Settings, settings_of
 
 SEGMENTATION = "sentencepiece.bpe.model"
-WEIGHTS = ("model.safetensors", "pytorch_model.bin")
+CONFIG, WEIGHTS = "config.json", "model.safetensors"
+WEIGHT_FILES = (WEIGHTS, "pytorch_model.bin")
 # names of the shared embedding matrix; a file has some or all of them
 EMBEDDINGS = (
     "model.shared.weight",
@@ -34,12 +39,8 @@ NUMBERS = (
 # errors that the library raises for invalid files
 UNREADABLE = (OSError, ValueError, TypeError, KeyError, AttributeError, RuntimeError)
 TagFlags = tuple[tuple[str, str], ...]
-# key of a configuration that `tdo export` wrote: whose tags sources and targets begin with
+# key of a configuration that `tdo export` wrote: the tag of each language
 EXPORTED = "tdo_tags"
-FLAGS: dict[str, dict[str | None, TagFlags]] = {
-    "source": {**{side: (("--encoder-langtok", side),) for side in ("src", "tgt")}, None: ()},
-    "target": {"tgt": (("--decoder-langtok", ""),), None: ()},
-}
 TAGS = {"m2m100": re.compile(r"__(\w+?)__"), "nllb": re.compile(r"([a-z]{3}_[A-Z][a-z]{3})")}
 
 
@@ -53,25 +54,28 @@ def read(folder: Path, family: str) -> Original:
     Raises:
         UserError: a file is missing, or it is another kind of model.
     """
-    sizes, rows, flags = _sizes(folder)
+    sizes, rows = _sizes(folder)
     segmentation = _segmentation(folder)
     parameters = _parameters(folder)
-    if flags is None:
+    config = json_object(folder / CONFIG)
+    if EXPORTED not in config:
         symbols, tags, remarks = _symbols(folder, family, rows)
         return Original(folder, sizes, symbols, tags, parameters, segmentation, remarks)
-    symbols, tags = _exported_symbols(folder, family)
-    return Original(folder, sizes, symbols, tags, parameters, segmentation, (), flags)
+    text = read_text(config, folder / CONFIG)
+    symbols, tags = _exported_symbols(folder, family, config[EXPORTED], text.languages)
+    flags = _text_flags(text.settings, folder)
+    return Original(folder, sizes, symbols, tags, parameters, segmentation, (), flags, text)
 
 
-def _sizes(folder: Path) -> tuple[Sizes, int, TagFlags | None]:
-    """The architecture, the number of rows of the embeddings, and the flags of an export's tags."""
+def _sizes(folder: Path) -> tuple[Sizes, int]:
+    """The architecture, and the number of rows of the embeddings."""
     from transformers import AutoConfig
 
-    _needs(folder, "config.json", SEGMENTATION)
+    _needs(folder, CONFIG, SEGMENTATION)
     try:
         config = AutoConfig.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
     except UNREADABLE as error:
-        raise UserError(f"{folder}/config.json must be readable: {_line(error)}") from None
+        raise UserError(f"{folder / CONFIG} must be readable: {_line(error)}") from None
     required: dict[str, Any] = {
         "model_type": "m2m_100",
         "activation_function": "relu",
@@ -88,23 +92,34 @@ def _sizes(folder: Path) -> tuple[Sizes, int, TagFlags | None]:
     for key, value in numbers.items():
         if type(value) is not int or value < 1:
             raise UserError(
-                f"{folder}/config.json must have a whole number above 0 as {key}; it is {value}"
+                f"{folder / CONFIG} must have a whole number above 0 as {key}; it is {value}"
             )
     *sizes, rows = numbers.values()
-    return Sizes(*sizes), rows, _tag_flags(folder, getattr(config, EXPORTED, None))
+    return Sizes(*sizes), rows
 
 
-def _tag_flags(folder: Path, sides: Any) -> TagFlags | None:
-    """Options of the training of an exported model; None for other folders."""
-    if sides is None:
-        return None
-    try:
-        return FLAGS["source"][sides["source"]] + FLAGS["target"][sides["target"]]
-    except (KeyError, TypeError):
+def _text_flags(settings: Settings, folder: Path) -> TagFlags:
+    """Options of `fairseq-train` with the text settings of an exported model.
+
+    Tags get fairseq's usual style, which is also that of their names here.
+    """
+    source, target = (settings[side] for side in SIDES)
+    if target not in ("tgt", None):
         raise UserError(
-            f"{folder}/config.json must have src, tgt or null as source and tgt or null as target "
-            f"of {EXPORTED}; it is {shown(str(sides))}"
-        ) from None
+            f"`{SIDES[1]}` in {folder / CONFIG} must be tgt or null for `tdo convert`; it is "
+            f"{target}"
+        )
+    usual = settings_of(Namespace())
+    flags = {
+        **({"--encoder-langtok": source} if source else {}),
+        **{
+            f"--{name.replace('_', '-')}": str(settings[name])
+            for name in ("left_pad_source", "left_pad_target", "source_noise")
+            if settings[name] != usual[name]
+        },
+        **({"--decoder-langtok": ""} if target else {}),
+    }
+    return tuple(flags.items())
 
 
 def _segmentation(folder: Path) -> bytes:
@@ -139,7 +154,7 @@ def weights(folder: Path) -> list[Path]:
     Raises:
         UserError: there are none, or the index is unreadable.
     """
-    for name in WEIGHTS:
+    for name in WEIGHT_FILES:
         index = folder / f"{name}.index.json"
         if index.is_file():
             try:
@@ -151,7 +166,7 @@ def weights(folder: Path) -> list[Path]:
             return [folder / part for part in parts]
         if (folder / name).is_file():
             return [folder / name]
-    raise UserError(f"{folder} must have {' or '.join(WEIGHTS)}; it has neither")
+    raise UserError(f"{folder} must have {' or '.join(WEIGHT_FILES)}; it has neither")
 
 
 def tensors_of(path: Path) -> dict[str, Tensor]:
@@ -207,16 +222,24 @@ def _symbols(folder: Path, family: str, rows: int) -> tuple[list[str], dict[str,
     return symbols, tags, remarks
 
 
-def _exported_symbols(folder: Path, family: str) -> tuple[list[str], dict[str, int]]:
-    """As :func:`_symbols`, of a folder that `tdo export` wrote, whose names are fairseq's."""
-    symbols = symbols_of(folder)
-    matches = {row: TAGS[family].fullmatch(symbol) for row, symbol in enumerate(symbols)}
-    tags = {match[1]: row for row, match in matches.items() if match}
-    if not tags:
+def _exported_symbols(
+    folder: Path, family: str, stored: Any, languages: Sequence[str]
+) -> tuple[list[str], dict[str, int]]:
+    """As :func:`_symbols`, of a folder that `tdo export` wrote, which records its tags."""
+    if family != "m2m100":
         raise UserError(
-            f"{folder} must have tags of {family} for `--from {family}`; it has none (folders of "
-            "tdo export have those of m2m100, unless `--lang-tok-style mbart` was used)"
+            f"`--from` must be m2m100 for {folder}, a folder of `tdo export`; it is {family}"
         )
+    symbols = symbols_of(folder)
+    try:
+        tags = {language: symbols.index(stored[language]) for language in languages}
+        if len({*tags.values()}) < len(tags):
+            raise ValueError("two languages have one tag")
+    except (ValueError, TypeError, KeyError):
+        raise UserError(
+            f"`{EXPORTED}` in {folder / CONFIG} must have a symbol of the tokenizer for each "
+            f"language; it is {shown(str(stored))}"
+        ) from None
     return symbols, tags
 
 

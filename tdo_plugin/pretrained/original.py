@@ -13,6 +13,7 @@ from pathlib import Path
 from torch import Tensor
 
 from tdo_plugin.errors import UserError
+from tdo_plugin.pretrained.exported_text import ExportedText
 
 SPECIALS = ("<s>", "<pad>", "</s>", "<unk>")  # the first entries of every fairseq dictionary
 FILLER = "madeupword{:04d}"  # fairseq's name of padding rows
@@ -82,6 +83,7 @@ class Original:
         remarks: notes on its rows, for the user.
         tag_flags: options of its training, with values, that say which tags sources and targets
             begin with.
+        exported: the text of a model that this package trained; None for other models.
     """
 
     path: Path
@@ -92,6 +94,7 @@ class Original:
     segmentation: bytes
     remarks: Sequence[str] = ()
     tag_flags: Sequence[tuple[str, str]] = TAG_FLAGS
+    exported: ExportedText | None = None
 
     def __post_init__(self) -> None:
         expected = dict(self.sizes.parameters())

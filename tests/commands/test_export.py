@@ -2,9 +2,11 @@
 
 import json
 import re
+import shutil
 import subprocess
 import sys
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 import torch
@@ -16,10 +18,12 @@ from support.pretrained import convert, facts, sinusoids
 
 from tdo_compat.checkpoint import safe_load
 from tdo_plugin.cli import main
+from tdo_plugin.cli.export import _refusal
 from tdo_plugin.evaluation.decoding.decoding_options import DecodingOptions
 from tdo_plugin.evaluation.decoding.loading import task_of
 from tdo_plugin.evaluation.decoding.translator import Translator
-from tdo_plugin.export.model_card import write_card
+from tdo_plugin.export import opened_model
+from tdo_plugin.export.model_card import Written, write_card
 from tdo_plugin.export.opened_model import open_model
 from tdo_plugin.metrics.textform import TextForm
 from tdo_plugin.modules.positions import SinusoidalPositions
@@ -40,6 +44,24 @@ class Blocker:
 
 sys.meta_path.insert(0, Blocker())
 """
+
+
+@pytest.mark.long
+def test_logits_in_single_precision_with_the_librarys_positions():
+    from transformers import AutoModelForSeq2SeqLM
+
+    core = open_model(trained(*PLAIN)).core
+    model = AutoModelForSeq2SeqLM.from_pretrained(exported("hf", PLAIN)).eval()
+    entries = model.config.vocab_size
+    ids = padded(drawn(11, entries, 1), left=False)
+    target = padded([[EOS, *row[:-1]] for row in drawn(11, entries, 2)], left=False)
+    with torch.no_grad():
+        expected = core.logits(core.decode(target, core.encode(ids)))
+        logits = model(
+            input_ids=ids, attention_mask=ids.ne(PAD).long(), decoder_input_ids=target
+        ).logits
+    real = target.ne(PAD)
+    torch.testing.assert_close(logits[real], expected[real], rtol=0, atol=1e-5)
 
 
 def model_of(folder):
@@ -189,8 +211,51 @@ def test_tdo_convert_reads_it_back(flags, tmp_path):
     assert [line.rpartition(" ")[0] for line in symbols] == list(opened.symbols[4:])
     assert (tmp_path / "back" / "spm.model").read_bytes() == opened.segmentation
     assert facts(tmp_path / "back")["languages"] == list(opened.languages)
+    assert back["task_state"] == original["task_state"]
+    again = open_model(tmp_path / "back" / "model.pt", prepared().root)
+    assert again.converted and again.directions == opened.directions and again.text == opened.text
+    export(again.path, tmp_path / "again", "--data", prepared().root)
+    for name in ("config.json", "tokenizer.json", "generation_config.json"):
+        assert (tmp_path / "again" / name).read_bytes() == (
+            exported("hf", flags) / name
+        ).read_bytes()
+    card = (tmp_path / "again" / "README.md").read_text(encoding="utf-8")
+    assert "converted by `tdo convert`; the training is not recorded." in card
+    assert "Updates" not in card and "trained directions" not in card and "- directions (6)" in card
     ending = ("tgt",) if flags is PLAIN else ("src", "--decoder-langtok")
     assert tuple(facts(tmp_path / "back")["flags"])[-len(ending) :] == ending
+
+
+def test_tags_are_those_that_the_folder_records(tmp_path, capsys):
+    folder = tmp_path / "mbart"
+    shutil.copytree(exported("hf", PLAIN), folder)
+    for name in ("tokenizer.json", "config.json"):
+        text = (folder / name).read_text(encoding="utf-8")
+        text = re.sub("__(en|de|fr)__", r"[\1]", text).replace('"multilingual"', '"mbart"')
+        (folder / name).write_text(text, encoding="utf-8")
+    words = ("--to", "tdo_encoder_decoder", "--out", tmp_path / "back")
+    assert exit_code("convert", folder, "--from", "nllb", *words) == 2
+    assert "`--from` must be m2m100 for" in capsys.readouterr().err
+    convert(folder, tmp_path / "back", to="tdo_encoder_decoder")
+    back = safe_load(str(tmp_path / "back" / "model.pt"), map_location="cpu")
+    original = safe_load(str(trained(*PLAIN)), map_location="cpu")
+    assert back["task_state"] == original["task_state"]  # with fairseq's usual tags
+    for tags in ({}, None, dict.fromkeys(("en", "de", "fr"), "[en]"), {"en": 1}):
+        config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+        (folder / "config.json").write_text(json.dumps(config | {"tdo_tags": tags}))
+        assert exit_code("convert", folder, "--from", "m2m100", *words, "--force") == 2
+        assert "`tdo_tags` in" in capsys.readouterr().err
+
+
+def test_refusals_name_the_option_of_the_file():
+    out = Path("/somewhere/out")
+    for name, option in (
+        ("/somewhere/.out.x1/new/config.json", "`DIR` must be writable"),
+        ("/somewhere", "`DIR` must be writable"),
+        (None, "`DIR` must be writable"),
+        ("/data/prepare.json", "`--data` must be readable"),
+    ):
+        assert _refusal(OSError(5, "fails", name), out).startswith(f"{option}; ")
 
 
 @pytest.mark.long
@@ -210,12 +275,14 @@ def test_the_cards_program_needs_nothing_of_this_package(tmp_path):
 def test_the_card_says_what_is_known():
     card = (exported("hf", PLAIN) / "README.md").read_text(encoding="utf-8")
     _, front, text = card.split("---\n", 2)
-    assert '- "de"' in front and "pipeline_tag: translation" in front and "license" not in front
+    assert '- "de"' in front and "license" not in front
+    assert "pipeline_tag" not in front  # a pipeline would give no tag
     for said in (
         "2 encoder and 1 decoder layers",
         "model width 32",
         "Tag before the source: the target language.",
         "Plain text, cased",
+        "So `tokenizer(text)` alone, and `pipeline`, whatever its `tgt_lang`, give the model no",
         "Directions: en-de, de-en, en-fr, fr-en.",
         "en-de 60, en-fr 60",
         "Updates: 150 (one checkpoint).",
@@ -242,12 +309,45 @@ def test_the_card_names_the_form_of_other_text(tmp_path):
     moses = replace(
         opened,
         form=TextForm("truecased", "moses"),
-        record={"checkpoint": {"updates": 7, "averaged": ["a.pt", "b.pt"], "training": "unknown"}},
+        origin={"updates": 7, "averaged": ["a.pt", "b.pt"], "training": "unknown"},
     )
-    write_card(moses, tmp_path, "transformers", "usage")
+    (tmp_path / "truecase.de").touch()
+    write_card(moses, tmp_path, Written("CTranslate2", "ctranslate2", "usage"))
     card = (tmp_path / "README.md").read_text(encoding="utf-8")
+    assert "Truecasing models of Moses, by language: `truecase.de`." in card
     assert "the form of the training text, truecased, moses, which the tokenizer" in card
     assert "Updates: 7 (average of a.pt, b.pt)." in card and "- Command: unknown." in card
+
+
+@pytest.mark.parametrize(
+    ("command", "expected"),
+    [
+        ("train --finetune-from-model=/root/secret/x.pt", "--finetune-from-model=x.pt"),
+        ("train --x ../secret/k.pt /root/a:/root/b/", "--x k.pt a:b"),
+        ("train --y \"{'a': '/root/secret/'}\"", "--y '{'\"'\"'a'\"'\"': '\"'\"'secret'\"'\"'}'"),
+        ("train /root/secret/x 'y", "train x ''\"'\"'y'"),
+    ],
+)
+def test_the_card_shortens_paths(command, expected, tmp_path):
+    opened = open_model(trained(*PLAIN))
+    origin = {"updates": 7, "training": {"command": command}}
+    write_card(replace(opened, origin=origin), tmp_path, Written("", "transformers", ""))
+    card = (tmp_path / "README.md").read_text(encoding="utf-8")
+    assert expected in card and "/root" not in card and "- Versions: unknown" in card
+
+
+@pytest.mark.long
+def test_truecasing_models_go_with_the_folder_and_come_back(tmp_path, monkeypatch):
+    data = tmp_path / "data"
+    shutil.copytree(prepared().root, data)
+    (data / "truecase.de").write_text("Mann (1/1)\n", encoding="utf-8")
+    monkeypatch.setattr(opened_model, "read_text_form", lambda _: TextForm("truecased"))
+    said = export(trained(*PLAIN), tmp_path / "hf", "--data", data)
+    assert "text must be truecased, none before it is tokenized; the folder has truecase.de" in said
+    convert(tmp_path / "hf", tmp_path / "back", to="tdo_encoder_decoder")
+    assert (tmp_path / "back" / "truecase.de").read_bytes() == (data / "truecase.de").read_bytes()
+    back = safe_load(str(tmp_path / "back" / "model.pt"), map_location="cpu")
+    assert back["task_state"]["text_form"] == TextForm("truecased").way_in()
 
 
 def test_the_card_has_the_checkpoints_scores(tmp_path, refused):
@@ -285,6 +385,8 @@ def refused(capsys):
 def test_refusals(refused, tmp_path):
     out = tmp_path / "out"
     assert "layer by layer" in refused(trained(), out, to="ctranslate2")
+    twice = f"{trained(*PLAIN)}:{trained(*PLAIN)}"
+    assert "`CHECKPOINT` must be one checkpoint or folder" in refused(twice, out)
     assert "`--dtype`" in refused(trained(*PLAIN), out, "--dtype", "float16", to="ctranslate2")
     assert "`--quantization`" in refused(trained(*PLAIN), out, "--quantization", "int8")
     assert "`--average`" in refused(trained(*PLAIN).parent, out, "--average", "most")

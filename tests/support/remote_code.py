@@ -15,7 +15,11 @@ from support.parity_cases import NUMBERS, PAD
 from support.pretrained import pieces, segmentation
 from support.processes import finished
 
+from tdo_plugin.export.folder_files import write_json
+from tdo_plugin.export.generation_settings import generation_settings
 from tdo_plugin.export.opened_model import OpenedModel
+from tdo_plugin.export.remote_code import folder
+from tdo_plugin.export.tokenizer_files import write_tokenizer
 from tdo_plugin.metrics.textform import TextForm
 from tdo_plugin.models.config import spec_from_args
 from tdo_plugin.models.presets import PRESETS, fill
@@ -24,13 +28,13 @@ from tdo_plugin.modules.language_pairs import LanguagePairs
 from tdo_plugin.modules.methods.neuron_masks import NeuronMasks
 from tdo_plugin.modules.source_state import SourceRequest
 from tdo_plugin.modules.spec import ModelSpec
+from tdo_plugin.text_settings import settings_of
 
 LANGUAGES = ("en", "de", "fr")
 PAIRS = ("de-en", "en-fr")
 TAGS = {language: f"__{language}__" for language in LANGUAGES}
 SYMBOLS = ("<s>", "<pad>", "</s>", "<unk>", *pieces(), *TAGS.values())
 EOS = 2
-SETTINGS = {"encoder_langtok": "tgt", "decoder_langtok": False, "left_pad_source": "True"}
 LOADER = Path(__file__).with_name("remote_code_loader.py")
 
 
@@ -72,12 +76,11 @@ def places():
 
 def opened(core, source_tag="tgt", target_tag=None):
     """The model as `tdo export` would open it."""
-    settings = {**SETTINGS, "encoder_langtok": source_tag, "decoder_langtok": bool(target_tag)}
+    sides = Namespace(langtoks={"main": (source_tag, target_tag)})
     return OpenedModel(
         path=Path("checkpoint.pt"),
         data=None,
         core=core,
-        stored_dtype=torch.float64,
         symbols=SYMBOLS,
         languages=LANGUAGES,
         tags=TAGS,
@@ -86,9 +89,19 @@ def opened(core, source_tag="tgt", target_tag=None):
         directions=PAIRS,
         segmentation=segmentation(),
         form=TextForm(),
-        state={},
-        record={"text": settings},
+        text_settings=settings_of(sides),
+        converted=False,
+        origin={},
     )
+
+
+def exported(core, out, **tags):
+    """Write the folder of a model."""
+    model = opened(core, **tags)
+    out.mkdir(parents=True)
+    write_json(out / "generation_config.json", generation_settings(model))
+    write_tokenizer(model, out)
+    folder.write(model, out, torch.float64)
 
 
 def batch():
@@ -126,17 +139,18 @@ def logits(core, batch):
         return F.pad(core.logits(features), (0, core.spec.masked_tags), value=-torch.inf)
 
 
-def loaded_elsewhere(jobs, scratch: Path, cache: Path):
+def loaded_elsewhere(jobs, scratch: Path, cache: Path, python=sys.executable):
     """What a process without this package and fairseq says of folders; see its file.
 
     Args:
         jobs: a dictionary for each folder.
         scratch: an empty folder.
         cache: where transformers keeps the folders' code.
+        python: an interpreter with torch and transformers.
     """
     path = scratch / "jobs.json"
     path.write_text(json.dumps(jobs), encoding="utf-8")
     settings = {"HF_HOME": str(cache), "HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "1"}
-    ended = finished([sys.executable, LOADER, path], env={**os.environ, **settings})
+    ended = finished([python, LOADER, path], env={**os.environ, **settings})
     assert ended.returncode == 0, ended.stderr
     return json.loads(ended.stdout.splitlines()[-1])

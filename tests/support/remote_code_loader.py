@@ -77,7 +77,7 @@ def compared(job):
             and gap(searched[0].sequences_scores, other.sequences_scores)
             for other in searched[1:]
         ],
-        "samples": equal(*(sampled(model, given) for _ in range(2))),
+        **sampled(model, given),
         "loss": float(model(**given, labels=labels).loss.detach()),
         "finite_gradients": finite_gradients(model, given, labels),
     }
@@ -99,8 +99,20 @@ def equal(tensor, other):
 
 
 def sampled(model, given):
+    """Two samples of each sentence, and their logits against a pass over the whole targets.
+
+    The search keeps logits in single precision.
+    """
     torch.manual_seed(5)
-    return model.generate(**given, **SAMPLE, max_new_tokens=6)
+    output = model.generate(**given, **SEARCH, **SAMPLE, output_logits=True)
+    sequences = output.sequences
+    twice = {name: value.repeat_interleave(2, 0) for name, value in given.items()}
+    whole = model(**twice, decoder_input_ids=sequences[:, :-1]).logits
+    drawn = sequences[:, 1:].ne(PAD)
+    return {
+        "samples": gap(torch.stack(output.logits, 1).double(), whole, drawn),
+        "different_samples": not torch.equal(sequences[::2], sequences[1::2]),
+    }
 
 
 def finite_gradients(model, given, labels):
@@ -126,6 +138,10 @@ def translated(job):
     tokenizer_again = AutoTokenizer.from_pretrained(folder, **TRUSTED)
     first = again.generate(**tokenizer_again(texts[0], return_tensors="pt"))
     half = AutoModelForSeq2SeqLM.from_pretrained(folder, dtype=torch.bfloat16, **TRUSTED)
+    labels = tokenizer(
+        text_target=list(texts), tgt_lang=list(targets), padding=True, return_tensors="pt"
+    )["input_ids"]
+    single, rounded = (each(**batch, labels=labels).logits.float() for each in (model, half))
     both = tokenizer(list(texts), text_target=list(texts), **languages, padding=True)
     return {
         "texts": tokenizer.batch_decode(output, skip_special_tokens=True),
@@ -134,7 +150,7 @@ def translated(job):
         "awkward": tokenizer("one </s> <pad> __de__", add_special_tokens=False)["input_ids"],
         "labels": both["labels"],
         "dtype": str(half.dtype),
-        "half": tokenizer.batch_decode(half.generate(**batch), skip_special_tokens=True),
+        "half": float((rounded - single).abs().mean() / single.std()),
     }
 
 

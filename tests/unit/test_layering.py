@@ -35,7 +35,7 @@ ALLOWED = {
         *("errors", "names"),
     },
     "pretrained": {
-        *("tasks", "models", "modules", "data", "runtime"),
+        *("tasks", "models", "modules", "metrics", "data", "runtime"),
         *("checkpoints", "text_settings", "typed", "errors", "names"),
     },
     "export": {

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+import torch
 from torch import Tensor, nn
 from transformers.utils import ModelOutput
 
@@ -86,6 +87,18 @@ def masked(tokens: Tensor, attention_mask: Tensor | None, padding_idx: int) -> T
     if attention_mask is None:
         return tokens
     return tokens.masked_fill(attention_mask.eq(0), padding_idx)
+
+
+def check_tagged(config: TdoConfig, tokens: Tensor | None) -> None:
+    """Raise ValueError unless every source (B, S) has a tag, if the model was trained with them."""
+    if tokens is None or config.source_tag is None:
+        return
+    tagged = torch.isin(tokens, tokens.new_tensor(config.tag_ids)).any(1)
+    if not bool(tagged.all()):
+        raise ValueError(
+            f"`input_ids` must have a language tag ({config.source_tag}_lang) in every row, as the "
+            f"tokenizer adds it; row {int(tagged.int().argmin())} has none"
+        )
 
 
 def languages(config: TdoConfig, side: str, given: Tensor | None, tokens: Tensor | None) -> Tensor:

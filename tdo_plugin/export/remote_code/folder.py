@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import shutil
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -11,14 +9,16 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from tdo_plugin.export.folder_files import write_json, write_model_files
+from tdo_plugin.export.generation_settings import SEARCH
 from tdo_plugin.export.opened_model import OpenedModel
 from tdo_plugin.export.remote_code.code_files import code_files
+from tdo_plugin.models.mask_files import IN_CHECKPOINT
 from tdo_plugin.pretrained.exported_folder import MODEL_TYPE
-from tdo_plugin.runtime.files import replaced, write_text
+from tdo_plugin.runtime.files import write_text
 from tdo_plugin.typed import read_json
 
-CONFIG, WEIGHTS, TOKENIZER = "config.json", "model.safetensors", "tokenizer_config.json"
-TEXT = "text_settings"  # in the configuration: how text was processed in training
+TOKENIZER = "tokenizer_config.json"
 CLASSES = {
     "AutoConfig": "configuration_tdo.TdoConfig",
     "AutoModelForSeq2SeqLM": "modeling_tdo.TdoForConditionalGeneration",
@@ -36,12 +36,10 @@ def write(opened: OpenedModel, folder: Path, dtype: torch.dtype) -> str:
     Returns:
         A program for the model card.
     """
-    from safetensors.torch import save_file
-
     for name, text in code_files().items():
         write_text(folder / name, [text.rstrip("\n")])
-    _write_json(folder / CONFIG, configuration(opened, dtype))
-    _write_json(
+    write_model_files(folder, configuration(opened, dtype), parameters(opened, dtype))
+    write_json(
         folder / TOKENIZER,
         {
             **read_json(folder / TOKENIZER),
@@ -54,39 +52,33 @@ def write(opened: OpenedModel, folder: Path, dtype: torch.dtype) -> str:
             "target_tag": opened.target_tag,
         },
     )
-    with replaced(folder / WEIGHTS) as unfinished:
-        save_file(parameters(opened, dtype), unfinished, {"format": "pt"})
-        shutil.copymode(folder / CONFIG, unfinished)  # safetensors lets only the owner read
     return usage(opened)
 
 
 def configuration(opened: OpenedModel, dtype: torch.dtype) -> dict[str, Any]:
     """The content of `config.json`: the specification, languages, and classes."""
-    core, rows = opened.core, {symbol: row for row, symbol in enumerate(opened.symbols)}
+    core = opened.core
     specification = asdict(opened.spec)
     if core.neurons is not None:
-        specification["neuron_masks"] = WEIGHTS  # instead of a path on this machine
+        specification["neuron_masks"] = IN_CHECKPOINT  # instead of a path on this machine
     return {
         "architectures": ["TdoForConditionalGeneration"],
         "auto_map": CLASSES,
         "model_type": MODEL_TYPE,
         "dtype": str(dtype).removeprefix("torch."),
         **specification,
-        "languages": list(opened.languages),
-        "tag_ids": [rows[opened.tags[language]] for language in opened.languages],
+        **opened.text.stored(),
+        "tag_ids": [opened.row(opened.tags[language]) for language in opened.languages],
         "source_tag": opened.source_tag,
         "target_tag": opened.target_tag,
         "pairs": core.pairs.names() if core.pairs is not None else [],
         "masked_pairs": len(core.neurons.masks) if core.neurons is not None else 0,
         "vocab_size": len(opened.symbols),
-        "bos_token_id": rows["<s>"],
-        "pad_token_id": rows["<pad>"],
-        "eos_token_id": rows["</s>"],
-        "decoder_start_token_id": rows["</s>"],
+        "bos_token_id": opened.row("<s>"),
+        "pad_token_id": opened.row("<pad>"),
+        "eos_token_id": opened.row("</s>"),
+        "decoder_start_token_id": opened.row("</s>"),
         "is_encoder_decoder": True,
-        TEXT: dict(opened.record["text"]),
-        "text_form": opened.form.way_in(),
-        "directions": list(opened.directions),
     }
 
 
@@ -117,11 +109,7 @@ print(tokenizer.batch_decode(output, skip_special_tokens=True))
 ```
 
 `src_lang` and `tgt_lang` may be lists with a language for each sentence. `generation_config.json`
-sets the search of `tdo translate`: beam 4, length penalty 1.
+sets {SEARCH}
 
 `trust_remote_code=True` runs the Python files of this folder. They are tdo_plugin's own modules,
 unchanged but for their imports, and need only torch and transformers."""
-
-
-def _write_json(path: Path, content: dict[str, Any]) -> None:
-    write_text(path, [json.dumps(content, indent=1, ensure_ascii=False)])

@@ -25,6 +25,7 @@ from tdo_plugin.export.remote_code.configuration_tdo import TdoConfig
 from tdo_plugin.export.remote_code.encoder_tdo import (
     TdoEncoder,
     TdoEncoderOutput,
+    check_tagged,
     languages,
     masked,
 )
@@ -36,6 +37,13 @@ from tdo_plugin.modules.positions import SinusoidalPositions
 from tdo_plugin.modules.translation_model import TranslationModel
 
 IGNORED = -100  # the label that transformers leaves out of the loss
+# settings of `generate`, and why they must be off
+UNSUPPORTED = {
+    "output_attentions": "attention weights are not kept",
+    "output_hidden_states": "states of the target's layers are not kept",
+    "prompt_lookup_num_tokens": "proposals cannot be taken back",
+    "assistant_early_exit": "proposals cannot be taken back",
+}
 
 
 @dataclass
@@ -165,10 +173,18 @@ class TdoForConditionalGeneration(PreTrainedModel, GenerationMixin):
 
         As in `tdo translate`, the log-probabilities of the tag, and of an end symbol that is forced
         at the maximum length, count in scores. With ``forced_bos_token_id`` the tag counts as 0.
+
+        Raises:
+            ValueError: a source lacks its tag; the kind of search is not supported.
         """
+        tokens = inputs if inputs is not None else kwargs.get("input_ids")
+        if kwargs.get("assistant_model") is not None:
+            raise ValueError(
+                "`assistant_model` must be left out: its proposals cannot be taken back"
+            )
+        check_tagged(self.config, tokens)
         side = self.config.target_tag
         if side is not None and kwargs.get("forced_bos_token_id") is None:
-            tokens = inputs if inputs is not None else kwargs.get("input_ids")
             ids = languages(self.config, side, kwargs.get(f"{side}_lang_id"), tokens)
             first = ForcedToken(ids.new_tensor(self.config.tag_ids)[ids], 1)
             logits_processor = LogitsProcessorList([first, *(logits_processor or ())])
@@ -251,6 +267,14 @@ class TdoForConditionalGeneration(PreTrainedModel, GenerationMixin):
     def _supports_default_dynamic_cache(cls) -> bool:
         """No: the first forward pass makes a cache of the model's own."""
         return False
+
+    def _prepare_generation_config(self, *args: Any, **kwargs: Any) -> Any:
+        """As in transformers, without what a search of this model cannot do."""
+        prepared = super()._prepare_generation_config(*args, **kwargs)
+        for name, reason in UNSUPPORTED.items():
+            if getattr(prepared[0], name, None):
+                raise ValueError(f"`{name}` must be off in `generate`: {reason}")
+        return prepared
 
     def _get_logits_processor(self, *args: Any, **kwargs: Any) -> LogitsProcessorList:
         return LogitsProcessorList(

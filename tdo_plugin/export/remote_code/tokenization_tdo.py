@@ -94,16 +94,24 @@ class TdoTokenizer(PreTrainedTokenizerFast):
             `tgt_lang_id`, as far as languages are named.
 
         Raises:
-            ValueError: a language is unknown, or must be named for its tag.
+            ValueError: a language is unknown, or must be named for its tag; ``max_length`` is below
+                2.
         """
         given = text if text is not None else text_target
+        truncation = bool(truncation) and truncation != "do_not_truncate"  # of the pipeline
         if given is None:
             raise ValueError("`text` or `text_target` must be given; neither is")
         single = isinstance(given, str)
         count = 1 if single else len(given)
         defaults = {"src": src_lang or self.src_lang, "tgt": tgt_lang or self.tgt_lang}
         codes = {side: _for_each(defaults[side], count, f"{side}_lang") for side in SIDES}
-        longest = (max_length or self.model_max_length) if truncation else None
+        longest = None
+        if truncation:
+            longest = self.model_max_length if max_length is None else max_length
+            if longest < 2:
+                raise ValueError(
+                    f"`max_length` must be at least 2, for tag and end symbol; it is {longest}"
+                )
         pad = {"padding": padding, "max_length": max_length, **kwargs}
 
         def encoded(texts: Texts, side: str | None) -> Any:
@@ -128,6 +136,10 @@ class TdoTokenizer(PreTrainedTokenizerFast):
         if single and return_tensors is None:
             return BatchEncoding({key: value[0] for key, value in result.items()})
         return BatchEncoding(dict(result), tensor_type=return_tensors)
+
+    def encode(self, text: str, **kwargs: Any) -> Any:
+        """The ids of a source, with its tag; ``kwargs`` as for a call."""
+        return self(text, **kwargs)["input_ids"]
 
     def _pieces(self, lines: Sequence[str], special: bool, longest: int | None) -> Any:
         """The ids of each line, with the end symbol if ``special``."""

@@ -161,6 +161,15 @@ def test_outputs_of_source_layers():
 
 def test_what_is_impossible_is_said():
     model, given = model_of(**TWO_STAGE), batch()
+    for setting in ("output_attentions", "output_hidden_states"):
+        with pytest.raises(ValueError, match=f"`{setting}` must be off in `generate`"):
+            model.generate(given["source"], return_dict_in_generate=True, **{setting: True})
+    with pytest.raises(ValueError, match="`prompt_lookup_num_tokens` must be off"):
+        model.generate(given["source"], prompt_lookup_num_tokens=3)
+    with pytest.raises(ValueError, match="`assistant_model` must be left out"):
+        model.generate(given["source"], assistant_model=model)
+    with pytest.raises(ValueError, match=r"\(tgt_lang\) in every row.* row 0 has none"):
+        model.generate(given["source"][:, 1:])
     with pytest.raises(ValueError, match="`output_attentions` must be off"):
         model(given["source"], decoder_input_ids=given["target"], output_attentions=True)
     with pytest.raises(ValueError, match="`decoder_input_ids` or `labels` must be given"):
@@ -194,6 +203,12 @@ def test_each_sentence_has_its_tag():
     assert tensors["tgt_lang_id"].tolist() == [1]
     short = made(texts, src_lang="en", tgt_lang="de", truncation=True, max_length=4)["input_ids"]
     assert max(map(len, short)) == 4 and short[0] == [TAG["de"], *plain[0][:2], EOS]
+    for longest in (0, 1):
+        with pytest.raises(ValueError, match=r"`max_length` must be at least 2, .* it is"):
+            made(texts, src_lang="en", tgt_lang="de", truncation=True, max_length=longest)
+    whole = made(texts, src_lang="en", tgt_lang="de", truncation="do_not_truncate", max_length=2)
+    assert whole["input_ids"][0] == rows["input_ids"][0]
+    assert made.encode("one two three", src_lang="en", tgt_lang="de") == alone["input_ids"]
     target = made(text_target=texts, tgt_lang="fr")["input_ids"]
     assert [row[0] for row in target] == [TAG["fr"]] * 2
     assert made.decode(rows["input_ids"][0], skip_special_tokens=True) == "one two three"
