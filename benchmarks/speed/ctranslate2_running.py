@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
+import multiprocessing
 from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
 import ctranslate2
-import torch
 
 from speed.ctranslate2_model import write_model
 from speed.jobs import Job
 from speed.plan import CTRANSLATE2_INT8, ENCODER_DECODER
 from speed.running import Runner
 from tdo_plugin.launch.environment import cores
-from tdo_plugin.runtime.jobs import run_jobs
 
 Tokens = list[list[str]]  # of each sentence of a batch
 
@@ -31,10 +31,11 @@ class CTranslate2Decoding:
         self.job = job
         quantization = "int8" if job.system == CTRANSLATE2_INT8 else None
         self.folder = folder / f"{quantization or 'float32'}-{job.setting.vocabulary}"
-        # in a process of its own, whose memory is not decoding's
-        ((_, self._batches),) = run_jobs(
-            [(job.system, lambda: _converted(job, folder, self.folder, quantization))], 1
-        )
+        # in a process of its own, whose memory is not decoding's; a forked one could wait for ever
+        # for threads of this process
+        with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as process:
+            conversion = process.submit(_converted, job, folder, self.folder, quantization)
+            self._batches = conversion.result()
         threads = job.setting.threads or cores()
         self.translator = ctranslate2.Translator(
             str(self.folder),
@@ -70,7 +71,6 @@ class CTranslate2Decoding:
 
 def _converted(job: Job, folder: Path, model: Path, quantization: str | None) -> list[Tokens]:
     """The symbols of the batches' sources, after writing the model if it is missing."""
-    torch.set_num_threads(1)  # a forked process has none of its parent's threads
     runner = Runner(replace(job, system=ENCODER_DECODER), folder)
     dictionary = runner.task.source_dictionary
     if not model.exists():

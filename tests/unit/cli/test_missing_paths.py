@@ -144,6 +144,7 @@ NO_PATH = {
         "AXIS,...",
         "OPTION",
         "HOST:PORT",
+        "ADDRESS",
         "'--X ...'",
     ),
     *(
