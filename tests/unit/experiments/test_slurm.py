@@ -187,7 +187,7 @@ def test_a_job_that_is_gone_without_a_word_is_told(
 def test_a_runner_that_is_ended_cancels_its_jobs_which_go_on_later(
     tmp_path: Path, slurm: Path, monkeypatch: pytest.MonkeyPatch, number: int
 ) -> None:
-    monkeypatch.setenv("TRAINS", "5")
+    monkeypatch.setenv("TRAINS", "20")  # longer than a busy machine takes to end the runner
     process = started(tmp_path, "tdo")
     checkpoint = tmp_path / "run" / "tdo" / "checkpoints" / "checkpoint_last.pt"
     until(checkpoint.exists)
