@@ -22,8 +22,14 @@ def model_options(parser: argparse.ArgumentParser) -> None:
         "models",
         nargs="+",
         metavar="[NAME=]CKPT",
-        help="a model: a checkpoint, or the folder of a training, whose best checkpoint is used; "
-        "several models need names",
+        help="a model: a checkpoint, or the folder of a training (see --average); several models "
+        "need names",
+    )
+    parser.add_argument(
+        "--average",
+        default="best-1",
+        metavar="RULE",
+        help="which checkpoints of a folder to average: best-N or last-N (default best-1)",
     )
     parser.add_argument(
         "--data",
@@ -72,7 +78,7 @@ def opened_models(args: argparse.Namespace) -> list[ServedModel]:
     named = by_name(args.models, "CKPT", "MODEL")
     paths = {_name(path) if name == UNNAMED else name: path for name, path in named.items()}
     device = "cuda:0" if gpus_here(args) else "cpu"
-    return open_models(paths, args.data, options, device, args.lid)
+    return open_models(paths, args.data, options, device, args.lid, args.average)
 
 
 def _name(path: str) -> str:

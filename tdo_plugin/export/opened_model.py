@@ -8,11 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tdo_compat.digests import check_file
-from tdo_plugin.checkpoints import State
 from tdo_plugin.data.databin import DataFolder, read_data_folder
 from tdo_plugin.errors import UserError
-from tdo_plugin.evaluation.decoding.decoded_checkpoints import describe, resolve
-from tdo_plugin.evaluation.decoding.loading import load_models, state_of
+from tdo_plugin.evaluation.decoding.decoded_checkpoints import describe, resolve_one
+from tdo_plugin.evaluation.decoding.loading import load_models, recorded_data, state_of
 from tdo_plugin.metrics.textform import TextForm, read_text_form
 from tdo_plugin.pretrained.exported_text import ExportedText
 from tdo_plugin.text_settings import Settings, is_converted, pairs_of, settings_of, task_options
@@ -101,11 +100,9 @@ def open_model(
     from tdo_plugin.models.languages import tag_sides
     from tdo_plugin.models.tdo_transformer import TdoTransformer
 
-    path, *others = resolve(str(checkpoint), average, print, "CHECKPOINT", write)
-    if others:
-        raise UserError(f"`CHECKPOINT` must be one checkpoint or folder; it is {checkpoint}")
+    path = resolve_one(str(checkpoint), average, print, "CHECKPOINT", write)
     state = state_of([path])
-    folder = read_data_folder(data or _recorded_data(path, state))
+    folder = read_data_folder(data or recorded_data(path, state))
     segmentation = folder.root / SEGMENTATION
     if not segmentation.is_file():
         raise UserError(
@@ -141,18 +138,3 @@ def open_model(
         converted=is_converted(state),
         origin=describe(path),
     )
-
-
-def _recorded_data(path: Path, state: State) -> Path:
-    """The data folder of the training.
-
-    Raises:
-        UserError: the checkpoint names none, or it no longer exists.
-    """
-    recorded = str(getattr(task_options(state), "data", "") or "").split(":")[0]
-    if not recorded or not Path(recorded).is_dir():
-        raise UserError(
-            f"`--data` must be given unless the data folder of the training exists; {path} "
-            f"records {recorded or 'none'}"
-        )
-    return Path(recorded)

@@ -21,17 +21,21 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+import torch
 from support.commands import environment, told
 from support.data import ENCODER_DECODER
 from support.prepared import prepared, trained
 from support.served import MANY, served, two_models
 
+from tdo_plugin.checkpoints import read
 from tdo_plugin.errors import UserError
+from tdo_plugin.evaluation.decoding import loading
 from tdo_plugin.evaluation.decoding.decoding_options import DecodingOptions
+from tdo_plugin.evaluation.decoding.loading import recorded_data
 from tdo_plugin.evaluation.decoding.worker import Work
 from tdo_plugin.serve import bounded_connection, explained_page, opening
 from tdo_plugin.serve.explained_translation import explain_translation
-from tdo_plugin.serve.opening import open_models, recorded_data
+from tdo_plugin.serve.opening import open_models
 from tdo_plugin.serve.request_guard import Hosts, RequestGuard
 from tdo_plugin.serve.request_limits import Limits
 from tdo_plugin.serve.server import listening, serve_until_signal, server_of
@@ -236,31 +240,38 @@ def test_adapters_translate_trained_directions(tmp_path):
 # --- opening ----------------------------------------------------------------------------------
 
 
-def test_the_folder_of_a_training_and_its_data():
-    assert recorded_data(trained()) == prepared().root
+def test_the_folder_of_a_training_and_its_data(tmp_path):
+    state = read(trained())
+    assert recorded_data(trained(), state) == prepared().root
+    state["extra_state"]["val_loss"] = 1.0
+    torch.save(state, tmp_path / "checkpoint_best.pt")
     options = DecodingOptions(())
-    (model,) = open_models({"a": str(trained().parent)}, None, options, "cpu", "none")
+    (model,) = open_models({"a": str(tmp_path)}, None, options, "cpu", "none")
     assert model.detector is None and model.description()["detector"] is None
 
 
 def test_a_data_folder_that_has_gone(monkeypatch):
     for data, shown in (("/gone:/gone/shard2", "/gone:"), (None, "an unknown folder")):
-        monkeypatch.setattr(opening, "task_options", lambda _, data=data: Namespace(data=data))
+        monkeypatch.setattr(loading, "task_options", lambda _, data=data: Namespace(data=data))
         with pytest.raises(UserError, match=f"`--data` must name the data folder.*{shown}"):
-            recorded_data(trained())
+            recorded_data(trained(), read(trained()))
 
 
 @pytest.mark.parametrize(
     ("name", "error"),
     [
-        ("gone.pt", "`MODEL` must be a checkpoint or a training's folder; .*gone.pt is not"),
-        ("a.pt:b.pt", "`MODEL` must be a checkpoint or a training's folder; .*a.pt:.*b.pt is not"),
-        ("", "`MODEL` must be a folder with checkpoint_best.pt or checkpoint_last.pt; .* neither"),
+        ("gone.pt", "`MODEL` must name checkpoints that exist; .*gone.pt does not"),
+        ("", "`--average` must be at most 0, the number of checkpoints with validation .* it is 1"),
     ],
 )
 def test_what_is_no_model(name, error, tmp_path):
     with pytest.raises(UserError, match=error):
         open_models({"a": f"{tmp_path}/{name}"}, None, DecodingOptions(()), "cpu")
+
+
+def test_an_ensemble_is_no_model():
+    with pytest.raises(UserError, match=r"`MODEL` must be one checkpoint or folder; it is .*:"):
+        open_models({"a": f"{trained()}:{trained()}"}, None, DecodingOptions(()), "cpu")
 
 
 def test_detectors_in_their_order(monkeypatch):

@@ -6,6 +6,7 @@ import shutil
 import threading
 
 import pytest
+from playwright.sync_api import sync_playwright
 from support.served import served, two_models
 
 from tdo_plugin.serve.explained_page import explained_page
@@ -30,11 +31,10 @@ def server(models):
 
 @pytest.fixture(scope="module")
 def browser():
-    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
     program = next(filter(None, map(shutil.which, BROWSERS)), None)
     if program is None:
         pytest.skip(f"none of {', '.join(BROWSERS)} is installed")
-    with playwright.sync_playwright() as started:
+    with sync_playwright() as started:
         # the sandbox needs rights that containers lack; only our own page is opened
         running = started.chromium.launch(executable_path=program, args=["--no-sandbox"])
         yield running

@@ -41,6 +41,20 @@ def resolve(
     )
 
 
+def resolve_one(
+    text: str, rule: str, say: Callable[[str], None], option: str, write: bool = True
+) -> Path:
+    """As :func:`resolve`, for a single checkpoint or folder.
+
+    Raises:
+        UserError: as :func:`resolve`, or there are several.
+    """
+    path, *others = resolve(text, rule, say, option, write)
+    if others:
+        raise UserError(f"`{option}` must be one checkpoint or folder; it is {text}")
+    return path
+
+
 def check_rule(rule: str) -> tuple[str, int]:
     """Parse `best-5` or `last-5` into kind and number.
 

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from tdo_plugin.checkpoints import read
-from tdo_plugin.data.databin import DataFolder
+from tdo_plugin.checkpoints import State, read
+from tdo_plugin.data.databin import MARK, DataFolder
 from tdo_plugin.errors import UserError
 from tdo_plugin.names import check_languages as check_languages_of
 from tdo_plugin.text_settings import (
@@ -38,6 +38,28 @@ def load_models(checkpoints: Sequence[Path], data: DataFolder) -> tuple[list[Any
         [str(path) for path in checkpoints], arg_overrides=overrides
     )
     return models, task
+
+
+def recorded_data(checkpoint: Path, state: State) -> Path:
+    """The data folder that a checkpoint was trained on, as it records.
+
+    Args:
+        checkpoint: its file, for messages.
+        state: its content.
+
+    Raises:
+        UserError: it is not of a multilingual task, or the folder is not there.
+    """
+    if not is_multilingual(state):
+        raise UserError(f"`MODEL` must be of a multilingual task; {checkpoint} is not")
+    recorded = str(getattr(task_options(state), "data", None) or "")
+    root = Path(recorded.split(":")[0])  # as fairseq separates shards
+    if not recorded or not (root / MARK).is_file():
+        raise UserError(
+            f"`--data` must name the data folder of {checkpoint}; it was trained on "
+            f"{recorded or 'an unknown folder'}, which is not a data folder here"
+        )
+    return root
 
 
 def quantise_model(model: Any) -> None:

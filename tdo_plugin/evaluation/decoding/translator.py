@@ -164,21 +164,22 @@ class Translator:
             UserError: see `translate_test`.
         """
         directions = [f"{source}-{target}" for target in targets]
-        tasks = [task_of(self._task, direction) for direction in directions]
-        encoded = self._encode(tasks[0], directions[0], lines, False)
-        full = [number for number, line in enumerate(encoded) if len(line) > 1]
         tagged = forces_tag(self._task) or self._task.args.lang_tok_replacing_bos_eos
-        if tagged or len(targets) == 1 or not full:
+        if tagged or len(targets) == 1:
             return {
                 target: self.translate_lines(direction, lines, progress)
                 for target, direction in zip(targets, directions, strict=True)
             }
         from tdo_plugin.evaluation.decoding.joined_directions import JoinedDirections
 
+        tasks = [task_of(self._task, direction) for direction in directions]
+        encoded = self._encode(tasks[0], directions[0], lines, False)
+        full = [number for number, line in enumerate(encoded) if len(line) > 1]
         tokens = [encoded[number] for number in full]
         sizes = [len(sentence) for sentence in tokens]
         sets = [task.build_dataset_for_inference(tokens, sizes) for task in tasks]
-        hypotheses = iter(self._decode(tasks[0], JoinedDirections(sets), progress))
+        joined = JoinedDirections(sets)
+        hypotheses = iter(self._decode(tasks[0], joined, progress) if full else ())
         translations = {}
         for target in targets:
             translations[target] = [Hypothesis("", "", 0.0)] * len(lines)

@@ -77,7 +77,6 @@ def test_ours_in_int8_is_in_int8(running, tmp_path):
 @pytest.mark.parametrize("norm", ["pre", "post"])
 def test_both_translate_alike(norm, running, tmp_path):
     """The same weights, the same steps, and with beam 1 the same words."""
-    pytest.importorskip("ctranslate2")
     words = ("--tdo-norm", norm)
     ours = running.Decoding(replace(job(ENCODER_DECODER, beam=1), extra=words), tmp_path)
     theirs = running.runner_of(replace(job(CTRANSLATE2, beam=1), extra=words), tmp_path)
@@ -93,7 +92,6 @@ def test_both_translate_alike(norm, running, tmp_path):
 
 
 def test_int8_takes_a_quarter(running, tmp_path):
-    pytest.importorskip("ctranslate2")
     wide = {"model_dim": 64, "ffn_dim": 512}
     sizes = [
         running.runner_of(job(system, **wide), tmp_path).size()
