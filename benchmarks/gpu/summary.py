@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-LOGGED = re.compile(r"train_inner \| (\{.*\})")
+LOGGED = re.compile(r'^\{"epoch": .*"update": .*\}$', re.M)  # an update in fairseq's JSON format
 OVERFLOW = "gradient overflow"  # later updates see other batches
 COSTS = ("neuron_masks", "disentangling", "back_translation")
 
@@ -28,6 +28,7 @@ def summary(out: Path) -> Iterator[str]:
         yield from _cost(name, _read(out / f"{name}.json") or [])
     yield from _first_updates(out / "first-updates")
     yield from _half_precision(_read(out / "half-precision.json"))
+    yield from _scores(_read(out / "scores" / "scores.json"))
     yield from _printed(out)
 
 
@@ -94,7 +95,7 @@ def losses(log: Path) -> list[float]:
     if not log.is_file():
         return []
     text = log.read_text(encoding="utf-8").partition(OVERFLOW)[0]
-    return [float(json.loads(match[1])["loss"]) for match in LOGGED.finditer(text)]
+    return [float(json.loads(match[0])["loss"]) for match in LOGGED.finditer(text)]
 
 
 def _half_precision(numbers: dict[str, Any] | None) -> Iterator[str]:
@@ -111,9 +112,18 @@ def _half_precision(numbers: dict[str, Any] | None) -> Iterator[str]:
     yield from _table("Half precision", head, rows)
 
 
+def _scores(sheet: dict[str, Any] | None) -> Iterator[str]:
+    rows = [
+        (system["name"], way["direction"], f"{way['scores']['bleu']:.2f}")
+        for system in (sheet or {"systems": []})["systems"]
+        for way in system["directions"]
+    ]
+    yield from _table("Translations of a short training", ("precision", "direction", "BLEU"), rows)
+
+
 def _printed(out: Path) -> Iterator[str]:
     """What the other parts printed."""
-    for name in ("score", "exported", "serve"):
+    for name in ("exported", "serve"):
         path = out / f"{name}.log"
         if path.is_file():
             yield from ("", f"## {name}", "", "```text", *path.read_text().splitlines(), "```")

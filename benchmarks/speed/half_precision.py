@@ -11,10 +11,12 @@ import math
 import tempfile
 from argparse import Namespace
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import nullcontext
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import torch
 from torch import Tensor, nn
 
 from speed import hardware
@@ -107,8 +109,6 @@ def _random(args: Namespace, extra: Sequence[str], device: str, folder: str) -> 
 
 def _trained(args: Namespace, device: str) -> Subject:
     """A checkpoint's weights, and its training's losses on validation text."""
-    import torch
-
     from tdo_plugin.checkpoints import read
     from tdo_plugin.data.databin import read_data_folder
     from tdo_plugin.evaluation.decoding.loading import has_set
@@ -125,18 +125,32 @@ def _trained(args: Namespace, device: str) -> Subject:
         for way in ways
         for batch in evaluated.samples(way, Cut("valid"), sampling, SENTENCES * LONGEST)
     )
-    criterion = evaluated.criterion(read(args.path, "--path"))
+    state = read(args.path, "--path")
+    criterion, history = evaluated.criterion(state), state.get("optimizer_history") or [{}]
     model = evaluated.model.requires_grad_(True)
     name = f"{args.path}, {', '.join(getattr(criterion, 'terms', ())) or 'no loss terms'}"
-    return Subject(name, str(data.root), model, _loss(criterion, [*batches]))
+    updates = int(history[-1].get("num_updates", 0))
+    return Subject(name, str(data.root), model, _loss(criterion, [*batches], updates))
 
 
-def _loss(criterion: Any, samples: Sequence[dict[str, Any]]) -> Callable[[nn.Module], Tensor]:
-    """The sum over batches of what training minimises."""
+def _loss(
+    criterion: Any, samples: Sequence[dict[str, Any]], update: int = 0
+) -> Callable[[nn.Module], Tensor]:
+    """The sum over batches of what training minimises.
+
+    Args:
+        criterion: of the training.
+        samples: its batches.
+        update: the number of earlier updates, on which weights of loss terms depend.
+    """
     criterion.eval()
+    # not the first batch of an update, in which TPDM would train its generator
+    in_update = getattr(criterion, "in_update", lambda **details: nullcontext())
 
     def loss(model: nn.Module) -> Tensor:
-        total: Tensor = sum(criterion(model, sample)[0] for sample in samples)
+        torch.manual_seed(1)  # the gates of GTPDM are drawn
+        with in_update(lr=0.0, number=update, first=False):
+            total: Tensor = sum(criterion(model, sample)[0] for sample in samples)
         return total
 
     return loss

@@ -81,7 +81,7 @@ def test_updates_after_an_overflow_do_not_count(tmp_path: Path) -> None:
     folder = tmp_path / "first-updates" / "a"
     folder.mkdir(parents=True)
     (tmp_path / "parts.tsv").write_text("data\tdone\t3\t20\ttdo prepare\n")
-    line = 'x | INFO | train_inner | {{"loss": "{}", "num_updates": "1"}}\n'
+    line = '{{"epoch": 1, "update": 0.1, "loss": "{}", "num_updates": "1"}}\n'
     (folder / "cpu.log").write_text("".join(map(line.format, ("10", "8", "6"))))
     skipped = "NOTE: gradient overflow detected, ignoring gradient\n"
     (folder / "fp16.log").write_text(line.format(10.1) + line.format(8) + skipped + line.format(9))
