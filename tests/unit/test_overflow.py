@@ -6,7 +6,8 @@ from types import SimpleNamespace
 
 import pytest
 import torch
-from support.data import CROSS_ENTROPY, TAG, TASK, TDO, TRAIN, train
+from support.commands import refused
+from support.data import CROSS_ENTROPY, TAG, TASK, TDO, TRAIN, databin, train
 from torch import nn
 
 from tdo_compat.overflow import ADVICE, Diverged, Extremes, _ended, _Finding
@@ -43,6 +44,13 @@ def test_the_error_names_the_layer(enlarged, tmp_path):
         f"65,504, the output of {LARGE} is the first that is not finite; {ADVICE}; there is no "
     )
     assert caught.type.one_line and "Minimum loss scale" in str(caught.value.__cause__)
+
+
+@pytest.mark.long
+def test_the_command_ends_with_that_line(enlarged, tmp_path):
+    begun = ("--finetune-from-model", str(enlarged(LARGE, 1e5)), "--min-loss-scale", "100")
+    message = refused("train", databin(), *FLAGS, *HALF, *begun, "--save-dir", tmp_path)
+    assert message.startswith("update 1 overflows down to `--min-loss-scale` 100: in fp16, ")
 
 
 def test_the_same_model_trains_in_bf16(enlarged, tmp_path):

@@ -97,7 +97,7 @@ def _observed_output(residual: Residual, see: Callable[[str, Tensor], None]) -> 
             state.register_hook(see_gradient)
         return state
 
-    residual.after = observing  # type: ignore[method-assign]
+    residual.after = observing  # type: ignore[method-assign,assignment]
     try:
         yield
     finally:

@@ -153,7 +153,7 @@ class _Pass:
         model.zero_grad()
         with observed(_stack(model), self._see):
             value = loss(model)
-            value.backward()  # type: ignore[no-untyped-call]
+            value.backward()
         for layer, parameters in _by_layer(model).items():
             for parameter in parameters:
                 if parameter.grad is not None:
@@ -198,7 +198,7 @@ def _in_half(
             if place == STATE:
                 squares[layer].add(tensor, next(exact[layer]))  # noqa: B023
 
-        with SingleSums():
+        with SingleSums():  # type: ignore[no-untyped-call]
             with observed(_stack(half), see):
                 value = loss(half)
             (value * scale).backward()
