@@ -57,12 +57,13 @@ deadline=$((SECONDS + 60 * minutes))
 
 # part NAME SECONDS COMMAND...: a command with its share of ten minutes as a limit, and a row about it.
 part() {
-  local name=$1 limit=$(($2 * minutes / 10)) begin=$SECONDS state=done code=0
+  local name=$1 limit=$(($2 * minutes / 10)) left=$((deadline - SECONDS)) begin=$SECONDS state=done code=0
   shift 2
   [[ -z $parts || ",$parts,text,data," == *",$name,"* ]] || return 0
   show "$@"
   [[ -z $dry ]] || return 0
-  if ((SECONDS >= deadline)); then
+  ((limit <= left)) || limit=$left
+  if ((left <= 0)); then
     state=skipped
   else
     timeout --kill-after 10 "$limit" "$@" >"$out/$name.log" 2>&1 || code=$?
