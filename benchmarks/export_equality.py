@@ -40,7 +40,7 @@ def transformers_hypotheses(
     trusted = {"trust_remote_code": args.trust_remote_code}
     tokenizer = AutoTokenizer.from_pretrained(args.folder, **trusted)
     model = AutoModelForSeq2SeqLM.from_pretrained(args.folder, dtype=torch.float32, **trusted)
-    model.eval()
+    model.eval().to(args.device)
     source_tag, target_tag = (
         tokenizer.convert_tokens_to_ids(tag) if tag else None for tag in tags_of(args)
     )
@@ -64,7 +64,7 @@ def transformers_hypotheses(
                 encoded = [[source_tag, *ids] for ids in encoded]
             batch = tokenizer.pad({"input_ids": encoded}, return_tensors="pt")
         with torch.no_grad():
-            output = model.generate(**batch, **settings)
+            output = model.generate(**batch.to(args.device), **settings)
         if args.beam > 1:
             scores = output.sequences_scores.tolist()
         else:
@@ -90,7 +90,7 @@ def ctranslate2_hypotheses(
         model_file=str(args.folder / "sentencepiece.model")
     )
     translator = ctranslate2.Translator(
-        str(args.folder), intra_threads=1, compute_type=args.compute_type
+        str(args.folder), args.device, intra_threads=1, compute_type=args.compute_type
     )
     source_tag, target_tag = tags_of(args)
     batch = [
@@ -167,6 +167,7 @@ def main() -> None:
     add("--trust-remote-code", action="store_true", help="the folder has modules of its own")
     add("--generate", nargs="*", default=[], metavar="NAME=JSON", help="settings of generate")
     add("--compute-type", default="default", help="of CTranslate2")
+    add("--device", choices=("cpu", "cuda"), default="cpu", help="(default cpu)")
     add("--show", type=int, default=5, help="differences to print (default 5)")
     args = parser.parse_args()
     args.direction = args.reference.stem

@@ -23,10 +23,15 @@ from typing import Any
 
 
 @contextmanager
-def served(models: list[str]) -> Iterator[tuple[int, int, float]]:
-    """Port and process id of a server, and the seconds until it answered."""
+def served(models: list[str], machine: list[str]) -> Iterator[tuple[int, int, float]]:
+    """Port and process id of a server, and the seconds until it answered.
+
+    Args:
+        models: as for `tdo serve`.
+        machine: its options for the CPU or a GPU.
+    """
     began = time.perf_counter()
-    words = ["serve", *models, "--port", "0", "--cpu", "--max-rate", "1000000"]
+    words = ["serve", *models, "--port", "0", *machine, "--max-rate", "1000000"]
     command = [sys.executable, "-m", "tdo_plugin", *words]
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
@@ -75,10 +80,12 @@ def main() -> None:
     parser.add_argument("--source", required=True, metavar="LANG")
     parser.add_argument("--sentences", type=int, default=200, metavar="N")
     parser.add_argument("--clients", type=int, default=4, metavar="N")
+    parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
     arguments = parser.parse_args()
+    machine = ["--cpu"] if arguments.device == "cpu" else ["--gpus", "1"]
     with arguments.text.open(encoding="utf-8") as lines:
         sentences = [line.strip() for line in islice(lines, arguments.sentences)]
-    with served([arguments.model]) as (port, pid, seconds):
+    with served([arguments.model], machine) as (port, pid, seconds):
         (model,) = ask(port, "GET", "/api/models")["models"]
         others = [code for code in model["languages"] if code != arguments.source]
         print(f"answers after {seconds:.1f} s, with {peak_memory(pid)} MiB")

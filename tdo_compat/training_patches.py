@@ -90,6 +90,19 @@ def _end_without_memory(module: Any) -> None:
 
 
 @patch(
+    "named-overflow",
+    "a training whose gradients overflow does not say in which layer",
+    "fairseq 0.12.2",
+    lambda: True,
+    "fairseq.trainer",
+)
+def _name_layers(module: Any) -> None:
+    from tdo_compat.overflow import name_layers
+
+    name_layers(module)
+
+
+@patch(
     "workers-end-together",
     "when one worker fails, the others may wait forever",
     "fairseq 0.12.2",

@@ -31,6 +31,10 @@ def bench(args: Namespace) -> int:
     Raises:
         UserError: an invalid option, or a system cannot be run.
     """
+    if args.what == "half-precision":
+        from speed.half_precision import half_precision
+
+        return half_precision(args, options(args.options))
     device = "cpu" if args.against else hardware.device(args.device)
     precision = hardware.precision(device, args.precision)
     text, extra = texts(args.data), options(args.options)

@@ -8,9 +8,12 @@ from __future__ import annotations
 
 import gc
 import resource
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NoReturn
+from unittest import mock
 
 import torch
 from fairseq import options, tasks, utils
@@ -178,13 +181,31 @@ class Stand:
     def _grown_by(self, job: Job) -> int:
         self.prepare(replace(job, setting=replace(TINY, instrucl=job.setting.instrucl)))
         self.run(0)  # exclude memory of libraries that are loaded at first use
-        before = _most_resident()
-        self.prepare(job)
-        for number in range(len(job.batches)):
-            self.run(number)
-        if job.device == "cuda":
-            return torch.cuda.max_memory_allocated()
-        return _most_resident() - before
+        peak = most_allocated if job.device == "cuda" else _most_grown
+        with peak() as size:
+            self.prepare(job)
+            for number in range(len(job.batches)):
+                self.run(number)
+        return size()
+
+
+@contextmanager
+def most_allocated() -> Iterator[Callable[[], int]]:
+    """The peak bytes of a GPU's tensors since the block began, including those from before.
+
+    fairseq's trainer resets the peak after each update, to log free memory. What then remains is
+    the model, its gradients and the optimizer's state, without any activations.
+    """
+    torch.cuda.reset_peak_memory_stats()
+    with mock.patch("torch.cuda.reset_peak_memory_stats"):
+        yield torch.cuda.max_memory_allocated
+
+
+@contextmanager
+def _most_grown() -> Iterator[Callable[[], int]]:
+    """The growth in bytes of the process's peak memory since the block began."""
+    before = _most_resident()
+    yield lambda: _most_resident() - before
 
 
 def _most_resident() -> int:

@@ -1,4 +1,4 @@
-"""`tdo bench`: compare speed and memory with two baselines on this machine."""
+"""`tdo bench`: compare speed and memory with two baselines, or half with single precision."""
 
 from __future__ import annotations
 
@@ -11,13 +11,15 @@ from tdo_plugin.installation import FILES
 from tdo_plugin.launch.training_config import PRECISIONS
 from tdo_plugin.runtime.signals import ended_by_signal
 
-HELP = "compare speed and memory with stock fairseq and a plain concatenating model"
+HELP = "compare speed and memory with stock fairseq, or half precision with single precision"
 EXAMPLE = """
 tdo bench --device cpu --data my-data --json bench.json
 tdo bench decode --against ctranslate2 --json engines.json
+tdo bench half-precision --path runs/mine/checkpoint_best.pt --data my-data
 """
 
 BENCHMARKS = FILES / "benchmarks"
+HALF = "half-precision"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -26,8 +28,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add(
         "what",
         nargs="?",
-        choices=("decode",),
-        help="decode: only the comparisons of decoding (default: training and memory too)",
+        choices=("decode", HALF),
+        help="decode: only the comparisons of decoding (default: training and memory too); "
+        "half-precision: fp16 and bf16 against fp32, layer by layer: rounding errors, and how near "
+        "activations and gradients come to fp16's limits",
+    )
+    add(
+        "--path",
+        type=Path,
+        metavar="CHECKPOINT",
+        help="with half-precision: this checkpoint, and the losses of its training on the "
+        "validation sets of --data (default: random weights with the sizes of --size and "
+        "--options)",
     )
     add("--device", choices=("cpu", "cuda"), help="device (default: a GPU if available)")
     add(
@@ -98,6 +110,12 @@ def run(args: argparse.Namespace) -> int:
             raise UserError(f"`{option}` must be a file in an existing folder; it is {path}")
     if args.cpu_time and args.device != "cpu" and not args.against:
         raise UserError("`--cpu-time` must come with --device cpu or --against; it is alone")
+    if args.path and args.what != HALF:
+        raise UserError(
+            "`--path` must come with half-precision (tdo bench half-precision); it is alone"
+        )
+    if args.what == HALF:
+        _check_half_precision(args)
     if args.against:
         if args.what != "decode":
             raise UserError("`--against` must come with decode (tdo bench decode); it is alone")
@@ -117,3 +135,18 @@ def run(args: argparse.Namespace) -> int:
     with ended_by_signal():
         code: int = bench(args)
         return code
+
+
+def _check_half_precision(args: argparse.Namespace) -> None:
+    unused = ("precision", "rounds", "each", "growth", "against", "cpu_time", "plot")
+    for name in unused:
+        if getattr(args, name) not in (None, False):
+            option = f"--{name.replace('_', '-')}"
+            raise UserError(f"`{option}` must be left out with half-precision; it is given")
+    if args.path and not args.data:
+        raise UserError("`--data` must be given with --path; it is not")
+    if args.path and args.options:
+        raise UserError(
+            f"`--options` must be left out with --path, whose model they cannot change; it is "
+            f"{args.options}"
+        )

@@ -5,7 +5,8 @@ Shapes: B sentences, S source.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from argparse import Namespace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -80,6 +81,12 @@ class EvalModel:
         self.model = model.eval().requires_grad_(False).to(device, dtype)
         self.core = self.model.core
         self.spec = self.core.spec
+
+    def criterion(self, state: Mapping[str, Any]) -> Any:
+        """The criterion of the training, given the content of the checkpoint."""
+        cfg = state.get("cfg")
+        options = {**cfg["criterion"], "criterion": cfg["criterion"]["_name"]} if cfg else None
+        return self._task.build_criterion(Namespace(**options) if options else state["args"])
 
     @property
     def symbols(self) -> list[str]:

@@ -40,6 +40,7 @@ ALWAYS = {
     "ends-when-told",
     "loading-goes-on",
     "out-of-memory",
+    "named-overflow",
     "workers-end-together",
     "signals-handed-on",
     "torchrun-ending",

@@ -113,3 +113,44 @@ def test_work_is_counted_in_tokens_and_sentences():
     tokens = [sum(len(sentence.target) + 1 for sentence in batch) for batch in training.batches]
     assert training.work(1) == tokens[3] + tokens[0] + tokens[1]
     assert job(OURS, "decoding", repeats=2).work(0) == 2 * SETTING.sentences
+
+
+class Memory:
+    """A GPU's allocator: what a test allocates, and the peak since the last reset."""
+
+    def __init__(self):
+        self.held = self.peak = 0
+
+    def hold(self, size):
+        self.held += size
+        self.peak = max(self.peak, self.held)
+
+    def reset(self):
+        self.peak = self.held
+
+
+def test_the_peak_of_a_gpu_is_that_of_all_updates(running, monkeypatch):
+    """fairseq resets it after each; the warm-up, before, does not count."""
+    memory = Memory()
+    monkeypatch.setattr(torch.cuda, "reset_peak_memory_stats", memory.reset)
+    monkeypatch.setattr(torch.cuda, "max_memory_allocated", lambda: memory.peak)
+    memory.hold(1000)
+    memory.hold(-1000)
+    with running.most_allocated() as size:
+        memory.hold(10)  # parameters
+        for activations in (5, 7):
+            memory.hold(activations)
+            memory.hold(-activations)
+            torch.cuda.reset_peak_memory_stats()  # as in fairseq's trainer
+    assert size() == 17
+    torch.cuda.reset_peak_memory_stats()
+    assert memory.peak == 10
+
+
+def test_fairseqs_trainer_still_resets_the_peak():
+    """Otherwise the measurement would need no special care."""
+    import inspect
+
+    from fairseq.trainer import Trainer
+
+    assert "torch.cuda.reset_peak_memory_stats()" in inspect.getsource(Trainer.train_step)

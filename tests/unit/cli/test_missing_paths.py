@@ -39,6 +39,7 @@ READ = {
         "backtranslate DATA --path MODEL --text de=TEXT --into en --out OUT --cpu --user-dir GONE"
     ),
     ("bench", "data"): "bench --data GONE",
+    ("bench", "path"): "bench half-precision --path GONE --data DATA --device cpu",
     ("collect", "report"): "collect --report Title GONE tdo:1 --out OUT",
     ("convert", "original"): "convert GONE --from m2m100 --to tdo_transformer --out OUT",
     ("convert", "dict"): f"{FAIRSEQ} --dict GONE --spm TEXT",

@@ -1,0 +1,60 @@
+"""`tdo bench half-precision`, of random weights and of a checkpoint."""
+
+import json
+import re
+
+import pytest
+from support.commands import told
+from support.prepared import prepared, trained
+
+from tdo_plugin.cli import main
+
+HALF = ("bench", "half-precision", "--device", "cpu")
+
+
+def test_random_weights(capsys, tmp_path):
+    file = tmp_path / "numbers.json"
+    sizes = "--tdo-norm pre --tdo-layers 4 --tdo-laln both --loss-terms instrucl"
+    words = ("--size", "small", f"--options={sizes}", "--json", file)
+    printed, _ = told(capsys, *HALF, *words)
+    rows = [line.split(" | ") for line in printed.splitlines() if re.match(r"\| \d", line)]
+    assert [row[0] for row in rows] == ["| 1", "| 2", "| 3", "| 4"]
+    assert "weights random, text the embedded corpus, options --tdo-norm pre" in printed
+    assert re.search(
+        r"^largest activation: [\d.]+, .* of layer \d, .* below 65,504$", printed, re.M
+    )
+    numbers = json.loads(file.read_text())
+    assert len(numbers["layers"]) == 5 and numbers["scales"] == {"fp16": 128, "bf16": 1}
+    assert printed.splitlines()[-1] == str(file)
+
+
+@pytest.mark.long
+def test_a_checkpoint_with_its_losses(capsys):
+    path = trained("--criterion", "label_smoothed_cross_entropy_instrucl")
+    printed, _ = told(capsys, *HALF, "--path", path, "--data", prepared().root)
+    assert f"weights {path}, instrucl, text {prepared().root}" in printed
+    assert "overflow" not in printed.replace("without overflow", "")
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--rounds", "2"), "`--rounds` must be left out with half-precision; it is given"),
+        (("--each",), "`--each` must be left out with half-precision; it is given"),
+        (("--path", "model.pt"), "`--data` must be given with --path; it is not"),
+        (
+            ("--path", "model.pt", "--data", ".", "--options=--x 1"),
+            "`--options` must be left out with --path, whose model they cannot change; it is --x 1",
+        ),
+        (("--options=--nonsense",), "`--options` must be options of fairseq-train; its error"),
+    ],
+)
+def test_mistakes_are_one_line(words, message, capsys):
+    assert main([*HALF, *words]) == 2
+    error = capsys.readouterr().err
+    assert error.count("\n") == 1 and message in error
+
+
+def test_a_checkpoint_is_only_for_half_precision(capsys):
+    assert main(["bench", "--path", "model.pt"]) == 2
+    assert "`--path` must come with half-precision" in capsys.readouterr().err
