@@ -39,6 +39,7 @@ ALWAYS = {
     "user-dir-by-name",
     "ends-when-told",
     "loading-goes-on",
+    "position-of-all-workers",
     "out-of-memory",
     "workers-end-together",
     "signals-handed-on",

@@ -4,22 +4,33 @@ from __future__ import annotations
 
 from argparse import Namespace
 from collections import OrderedDict
-from collections.abc import Callable, MutableMapping
+from collections.abc import Callable, Mapping, MutableMapping, Sequence, Sized
+from functools import cached_property
+from inspect import signature
+from math import lcm
 from pathlib import Path
 from typing import Any
 from weakref import WeakValueDictionary
 
 from fairseq.data import Dictionary, indexed_dataset
 from fairseq.data.multilingual.multilingual_data_manager import MultilingualDatasetManager
+from fairseq.data.multilingual.sampled_multi_dataset import default_virtual_size_func
 
+from tdo_compat.binarised import count_sentences
 from tdo_plugin.runtime.files import sha256
 from tdo_plugin.tasks.loading import keyed, sampled
+from tdo_plugin.tasks.loading.lengths import SentencePairs, TaggedSentences
 from tdo_plugin.tasks.loading.mapped import MappedSentences
+from tdo_plugin.tasks.loading.passes import Passes
 
-_EPOCHS = {
-    "fairseq": sampled.SampledMultiEpochDataset,
-    "keyed": keyed.SampledMultiEpochDataset,
-}
+# parameters of fairseq's load_langpair_dataset, and those of its parts
+_LANGPAIR = signature(MultilingualDatasetManager.load_langpair_dataset)
+_SIDES = (
+    *("data_path", "split", "src", "src_dict", "tgt", "tgt_dict", "combine", "dataset_impl"),
+    *("upsample_primary", "max_source_positions", "prepend_bos", "load_alignments"),
+    "truncate_source",
+)
+_COLLATING = ("left_pad_source", "left_pad_target", "src_lang_id", "tgt_lang_id")
 
 
 class LeanDataManager(MultilingualDatasetManager):
@@ -55,6 +66,95 @@ class LeanDataManager(MultilingualDatasetManager):
             sentences = self._opened[path] = MappedSentences(path, dictionary)
         return sentences
 
+    def src_dataset_tranform_func(
+        self, src_lang: str, tgt_lang: str, dataset: Any, spec: str | None = None
+    ) -> Any:
+        """As fairseq's, which adds the tag, without a copy of all lengths."""
+        if spec is None or self.args.lang_tok_replacing_bos_eos:
+            return dataset
+        return TaggedSentences(dataset, self.get_encoder_langtok(src_lang, tgt_lang, spec))
+
+    def tgt_dataset_tranform_func(
+        self, source_lang: str, target_lang: str, dataset: Any, spec: str | None = None
+    ) -> Any:
+        """As fairseq's, which adds the tag, without a copy of all lengths."""
+        if dataset is None or not spec or self.args.lang_tok_replacing_bos_eos:
+            return dataset
+        return TaggedSentences(dataset, self.get_decoder_langtok(target_lang, spec))
+
+    def load_langpair_dataset(self, *args: Any, **options: Any) -> Any:
+        """As fairseq's; a direction of the training set without copies of all lengths."""
+        values = _LANGPAIR.bind(self, *args, **options).arguments
+        if values["split"] != getattr(self.args, "train_subset", None):
+            return super().load_langpair_dataset(*args, **options)
+        source, target, alignments = self.load_lang_dataset(**{key: values[key] for key in _SIDES})
+        return SentencePairs(
+            values["src_dataset_transform_func"](source),
+            values["src_dict"],
+            values["tgt_dataset_transform_func"](target),
+            values["tgt_dict"],
+            align_dataset=alignments,
+            **{key: values[key] for key in _COLLATING},
+        )
+
+    def estimate_global_pass_epoch(self, epoch: int) -> int | None:
+        """The number of a virtual epoch's pass, from 1, which determines its shard; or None."""
+        if self._is_keyed:
+            return self._passes_over_shards().at(epoch).number + 1
+        number: int | None = super().estimate_global_pass_epoch(epoch)
+        return number
+
+    def get_train_dataset_sizes(
+        self, params: Any, datasets: Any, epoch: int, shard_epoch: int | None = None
+    ) -> Any:
+        """As fairseq's, which estimates shards that it has not loaded; here they are counted."""
+        if self._is_keyed and len(self._shards) > 1:
+            counts = self.get_split_num_data_shards(self.args.train_subset)
+            columns = zip(params, zip(*self._shards, strict=True), strict=True)
+            return [sum(column[: counts[param["key"]]]) for param, column in columns]
+        return super().get_train_dataset_sizes(params, datasets, epoch, shard_epoch)
+
+    @property
+    def _is_keyed(self) -> bool:
+        return getattr(self.args, "virtual_epoch_draw", "fairseq") == "keyed"
+
+    @cached_property
+    def _shards(self) -> list[list[int]]:
+        """For each shard, the number of sentences of each direction."""
+        split = self.args.train_subset
+        return [
+            [self._sentences(param) for param in self.get_split_data_param_list(split, 1, number)]
+            for number in range(1, lcm(*self.get_split_num_data_shards(split).values()) + 1)
+        ]
+
+    def _sentences(self, param: Mapping[str, Any]) -> int:
+        """The number of sentences of a direction in a shard."""
+        split, folder, languages = param["split"], param["data_path"], (param["src"], param["tgt"])
+        for pair in (languages, languages[::-1]):
+            if self.split_exists(split, *pair, param["tgt"], folder, self.args.dataset_impl):
+                return count_sentences(f"{folder}/{split}.{'-'.join(pair)}.{param['tgt']}")
+        raise FileNotFoundError(f"{folder}/{split}.{'-'.join(languages)}")
+
+    def _passes_over_shards(self) -> Passes:
+        """The passes over all shards; all have the same sampling ratios."""
+        params = self.get_split_data_param_list(self.args.train_subset, 1, 1)
+        sizes = []
+        for counts in self._shards:
+            ranges = [range(count) for count in counts]
+            datasets = [(param["key"], rows) for param, rows in zip(params, ranges, strict=True)]
+            ratios = self.get_sampling_ratios(params, datasets, 1)
+            sizes.append(self._virtual_size(ratios, ranges))
+        return Passes(sizes, self.args.virtual_epoch_size)
+
+    def _virtual_size(self, ratios: Any, datasets: Sequence[Sized]) -> int:
+        """The number of sentences of a pass over these data sets."""
+        if sampled.are_counts(ratios):
+            return int(ratios.sum())
+        if ratios is None:
+            return sum(map(len, datasets))
+        size: int | None = self.args.virtual_data_size
+        return default_virtual_size_func(datasets, ratios) if size is None else size
+
     def load_dataset(
         self,
         split: str,
@@ -72,19 +172,17 @@ class LeanDataManager(MultilingualDatasetManager):
             split, training, epoch, combine, shard_epoch=shard_epoch, **more
         )
         ratios = self.get_sampling_ratios(parameters, datasets, epoch)
-        size = int(ratios.sum()) if sampled.are_counts(ratios) else args.virtual_data_size
         options = {
             "sampling_ratios": ratios,
             "epoch": epoch,
             "split": split,
-            "virtual_size": size,
+            "virtual_size": self._virtual_size(ratios, [dataset for _, dataset in datasets]),
             "shared_collater": self._shared_collater(),
         }
         if args.virtual_epoch_size is None:
             return sampled.SampledMultiDataset(OrderedDict(datasets), **options)
-        return _EPOCHS[getattr(args, "virtual_epoch_draw", "fairseq")](
-            OrderedDict(datasets),
-            shard_epoch=shard_epoch,
-            virtual_epoch_size=args.virtual_epoch_size,
-            **options,
-        )
+        options |= {"shard_epoch": shard_epoch, "virtual_epoch_size": args.virtual_epoch_size}
+        if not self._is_keyed:
+            return sampled.SampledMultiEpochDataset(OrderedDict(datasets), **options)
+        passes = self._passes_over_shards()
+        return keyed.SampledMultiEpochDataset(OrderedDict(datasets), passes=passes, **options)
