@@ -15,8 +15,10 @@ from weakref import WeakValueDictionary
 from fairseq.data import Dictionary, indexed_dataset
 from fairseq.data.multilingual.multilingual_data_manager import MultilingualDatasetManager
 from fairseq.data.multilingual.sampled_multi_dataset import default_virtual_size_func
+from fairseq.utils import split_paths
 
 from tdo_compat.binarised import count_sentences
+from tdo_plugin.data.shard_plan import plan_of, wait_for
 from tdo_plugin.runtime.files import sha256
 from tdo_plugin.tasks.loading import keyed, sampled
 from tdo_plugin.tasks.loading.lengths import SentencePairs, TaggedSentences
@@ -66,6 +68,24 @@ class LeanDataManager(MultilingualDatasetManager):
             sentences = self._opened[path] = MappedSentences(path, dictionary)
         return sentences
 
+    @classmethod
+    def _get_shard_num_dict(cls, split: str, paths: list[str]) -> Mapping[str, int]:
+        """As fairseq's; shards of `tdo train --from-text` count before they are made."""
+        plan = plan_of(Path(paths[0]))
+        if plan is None:
+            counts: Mapping[str, int] = super()._get_shard_num_dict(split, paths)
+        else:
+            counts = super()._get_shard_num_dict(split, paths[:1])
+            if split == "train":
+                counts = {pair: min(len(paths), plan.shards_of(pair)) for pair in counts}
+        return counts
+
+    def get_split_data_path(self, *args: Any) -> str:
+        """As fairseq's; waits for a shard that is still being prepared."""
+        path: str = super().get_split_data_path(*args)
+        wait_for(Path(path))
+        return path
+
     def src_dataset_tranform_func(
         self, src_lang: str, tgt_lang: str, dataset: Any, spec: str | None = None
     ) -> Any:
@@ -107,12 +127,21 @@ class LeanDataManager(MultilingualDatasetManager):
     def get_train_dataset_sizes(
         self, params: Any, datasets: Any, epoch: int, shard_epoch: int | None = None
     ) -> Any:
-        """As fairseq's, which estimates shards that it has not loaded; here they are counted."""
+        """As fairseq's, which estimates shards that it has not loaded.
+
+        Here they are counted: keyed draws count sentences, `--from-text` lines of the text.
+        """
         if self._is_keyed and len(self._shards) > 1:
             counts = self.get_split_num_data_shards(self.args.train_subset)
             columns = zip(params, zip(*self._shards, strict=True), strict=True)
             return [sum(column[: counts[param["key"]]]) for param, column in columns]
-        return super().get_train_dataset_sizes(params, datasets, epoch, shard_epoch)
+        sizes = super().get_train_dataset_sizes(params, datasets, epoch, shard_epoch)
+        if plan := plan_of(Path(split_paths(self.args.data)[0])):
+            for place, param in enumerate(params):
+                pair = plan.pair_of((param["src"], param["tgt"]))
+                if param["data_category"] == "main" and pair:
+                    sizes[place] = plan.lines[pair]
+        return sizes
 
     @property
     def _is_keyed(self) -> bool:
