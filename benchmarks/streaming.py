@@ -2,6 +2,7 @@
 
     python benchmarks/streaming.py WORK [--pairs N ...] [--epoch N] [--loaders N] [--updates N]
         [--systems S ...] [--json FILE]
+    python benchmarks/streaming.py WORK --text 1000000 [--updates N] [--json FILE]
 
 WORK/N gets a synthetic data folder of N sentence pairs in three language pairs of unequal size (60,
 30 and 10 %), with random tokens, 12 to a sentence on average; it is kept, and used again by the
@@ -16,11 +17,15 @@ Memory is read from /proc twice a second, and the peak is kept. `private` is a p
 (RssAnon), `proportional` its share of everything that it has mapped (Pss), which includes its share
 of the system's cache of the data files. The cache is given back when memory is short, so `private`
 is what a process needs. `loader` is the same of one data-loading process (--num-workers).
+
+With `--text N`, WORK/text-N gets N lines of English and German of the embedded corpus, and the time
+is that of `tdo train --from-text` from its start to its first update; nothing else is reported.
 """
 
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import os
 import platform
@@ -36,7 +41,10 @@ from pathlib import Path
 import numpy as np
 
 from tdo_compat.binarised import HEADER, MAGIC
+from tdo_plugin.data.embedded_corpus import draw
+from tdo_plugin.data.grammar import linearize
 from tdo_plugin.launch.training import PLUGIN
+from tdo_plugin.runtime.files import replaced_folder
 
 SHARES = {"en-de": 0.6, "en-fr": 0.3, "en-cs": 0.1}
 WORDS = 8000
@@ -49,6 +57,14 @@ SYSTEMS = {
     "lean": LEAN,
     "fairseq": ("--task", "tdo_translation", "--data-loading", "fairseq"),
 }
+TRAINING = (
+    *("--encoder-langtok", "tgt", "--sampling-method", "temperature"),
+    *("--sampling-temperature", "5", "--max-tokens", "2000", "--optimizer", "adam"),
+    *("--lr", "0.001", "--criterion", "label_smoothed_cross_entropy"),
+    *("--arch", "tdo_transformer", "--tdo-layers", "2", "--tdo-target-layer", "1"),
+    *("--tdo-model-dim", "32", "--tdo-heads", "2", "--tdo-ffn-dim", "32"),
+)
+DISTINCT = 20_000  # sentences of the text; larger texts repeat them
 Figures = dict[str, float]
 
 
@@ -82,18 +98,39 @@ def _write_side(prefix: Path, sentences: int, random: np.random.Generator) -> No
         stream.write(((ends - lengths) * 2).tobytes())
 
 
+def make_text(folder: Path, lines: int) -> None:
+    """Write a text folder of one pair, unless it is there; sentences are repeated as needed."""
+    if folder.exists():
+        return
+    meanings = list(itertools.islice(draw("train", seed=1), DISTINCT))
+    with replaced_folder(folder) as made:
+        for language in ("de", "en"):
+            text = [linearize(meaning, language) for meaning in meanings]
+            with (made / f"train.de-en.{language}").open("w", encoding="utf-8") as stream:
+                for line in itertools.islice(itertools.cycle(text), lines):
+                    stream.write(f"{line}\n")
+
+
+def text_command(work: Path, text: Path, args: argparse.Namespace) -> list[str]:
+    """`tdo train --from-text` of a tiny model in a new folder."""
+    config = work / "tiny.conf"
+    flags = " ".join(["--task tdo_translation", *TRAINING]).replace(" --", "\n--")
+    config.write_text(f"{flags}\n", encoding="utf-8")
+    return [
+        *(sys.executable, "-m", "tdo_plugin", "train", str(config), str(text), "--from-text"),
+        *("--save-dir", "trained", "--cpu", "--update-freq", "1", "--no-save"),
+        *("--max-update", str(args.updates), "--log-interval", "1", "--log-format", "simple"),
+    ]
+
+
 def command(folder: Path, args: argparse.Namespace, flags: Sequence[str]) -> list[str]:
     """The training's command."""
     directions = [direction for pair in SHARES for direction in (pair, _reversed(pair))]
     return [
         *(sys.executable, "-m", "fairseq_cli.train", str(folder), "--user-dir", str(PLUGIN)),
         *("--langs", "en,de,fr,cs", "--lang-pairs", ",".join(directions)),
-        *("--encoder-langtok", "tgt", "--sampling-method", "temperature"),
-        *("--sampling-temperature", "5", "--virtual-epoch-size", str(args.epoch)),
-        *("--arch", "tdo_transformer", "--tdo-layers", "2", "--tdo-target-layer", "1"),
-        *("--tdo-model-dim", "32", "--tdo-heads", "2", "--tdo-ffn-dim", "32"),
-        *("--optimizer", "adam", "--lr", "0.001", "--max-tokens", "2000", "--cpu"),
-        *("--criterion", "label_smoothed_cross_entropy", "--disable-validation", "--no-save"),
+        *(*TRAINING, "--virtual-epoch-size", str(args.epoch)),
+        *("--cpu", "--disable-validation", "--no-save"),
         *("--num-workers", str(args.loaders), "--max-update", str(args.updates)),
         *("--distributed-world-size", "1", "--log-interval", "1", "--log-format", "simple"),
         *flags,
@@ -171,13 +208,21 @@ def main() -> None:
     parser.add_argument("--loaders", type=int, default=1, help="data-loading processes")
     parser.add_argument("--updates", type=int, default=20)
     parser.add_argument("--systems", nargs="+", default=["keyed"], choices=SYSTEMS)
+    parser.add_argument("--text", type=int, metavar="N", help="train from N lines of text instead")
     parser.add_argument("--json", type=Path)
     args = parser.parse_args()
-    report: list[dict[str, object]] = []
+    work, report = args.work.resolve(), []
+    if args.text:
+        make_text(work / f"text-{args.text}", args.text)
+        figures = measure(text_command(work, work / f"text-{args.text}", args))
+        seconds = {"first update, s": figures["first update, s"]}
+        print(f"{args.text:,} lines: {seconds}", flush=True)
+        report.append({"lines": args.text, **seconds})
+        args.pairs = []
     for pairs in args.pairs:
-        make_data(args.work / str(pairs), pairs)
+        make_data(work / str(pairs), pairs)
         for system in args.systems:
-            figures = measure(command(args.work / str(pairs), args, SYSTEMS[system]))
+            figures = measure(command(work / str(pairs), args, SYSTEMS[system]))
             shown = ", ".join(f"{name} {figure:.2f}" for name, figure in figures.items())
             print(f"{pairs:>11,} pairs, {system}: {shown}", flush=True)
             report.append({"pairs": pairs, "system": system, **figures})

@@ -9,6 +9,7 @@ import pytest
 from support.commands import told
 from support.data import CROSS_ENTROPY, TAG, TDO
 from support.layouts.sentences import sentence
+from support.prepared import prepared
 
 from tdo_plugin.checkpoints import describe, read
 from tdo_plugin.data.databin import read_data_folder
@@ -18,6 +19,7 @@ from tdo_plugin.launch.training_record import RECORD
 FLAGS = (
     *(*TDO, *TAG, *CROSS_ENTROPY, "--optimizer", "adam", "--lr", "0.01", "--max-tokens", "4000"),
     *("--update-freq", "1", "--num-workers", "0", "--disable-validation"),
+    *("--lang-pairs", "de-en"),
 )
 
 
@@ -44,7 +46,8 @@ def test_a_training_begins_at_once_and_is_resumed(
     config: Path, run: Callable, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     text, out = write(tmp_path / "text", 90), tmp_path / "out"  # 54,000 lines, two shards
-    words = ["train", config, text, "--from-text", "--vocab-size", "300", "--save-dir", out]
+    words = ["train", config, text, "--from-text", "--model-of", prepared().root]
+    words += ["--save-dir", out]
     done = run("tdo", *words, "--cpu", *FLAGS, "--max-update", "3")
     assert done.returncode == 0, done.stderr
     data = out / "data"
@@ -63,7 +66,17 @@ def test_a_training_begins_at_once_and_is_resumed(
 
     plain = tmp_path / "plain"
     plain.write_text(f"{sentence('de', 5)}\n", encoding="utf-8")
-    flags = ("--path", out, "-s", "de", "-t", "en", "--input", plain, "--cpu")
+    flags = (
+        "--path",
+        out / "checkpoint_last.pt",
+        "-s",
+        "de",
+        "-t",
+        "en",
+        "--input",
+        plain,
+        "--cpu",
+    )
     translated, _ = told(capsys, "translate", data, *flags)
     assert translated.strip()
 

@@ -26,6 +26,7 @@ from tdo_plugin.runtime.lock import alone
 LINES = {"en-de": 400, "en-fr": 90, "de-fr": 7}
 PAIRS = ("en-de", "en-fr", "de-fr")
 SETTINGS = PreprocessSettings(SegmentationSettings(250, sentences=150), max_pieces=40)
+KEYED = ("--virtual-epoch-draw", "keyed")
 TASK = ("--task", "tdo_translation", "--langs", "de,en,fr", *TRAIN, *TDO, *TAG)
 
 
@@ -228,9 +229,10 @@ def test_a_training_reads_a_shard_in_each_epoch_and_waits_for_it(text, tmp_path)
     assert resumed.dataset("train").virtual_size_per_dataset.tolist() == drawn[3]
 
 
-def test_losses_do_not_depend_on_how_fast_the_text_comes(text, tmp_path):
+@pytest.mark.parametrize("draw", [(), ("--virtual-epoch-size", "90", *KEYED)])
+def test_losses_do_not_depend_on_how_fast_the_text_comes(text, tmp_path, draw):
     losses = []
-    flags = (*TASK, *CROSS_ENTROPY, "--lang-pairs", "en-de,de-en", "--max-epoch", "3")
+    flags = (*draw, *TASK, *CROSS_ENTROPY, "--lang-pairs", "en-de,de-en", "--max-epoch", "3")
     for early in (True, False):
         out = tmp_path / f"data-{early}"
         begin(read_text_folder(text), out, SETTINGS, 1)
