@@ -149,12 +149,13 @@ def open_side(prefix: str) -> Side:
         raise damaged(
             prefix, "idx", f"it has {size} bytes, but {expected} for its {count} sentences"
         )
-    index = np.memmap(f"{prefix}.idx", mode="r")
+    with open(f"{prefix}.idx", "rb") as stream:
+        index = mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ)
     sizes = np.frombuffer(index, "<i4", count, HEADER.size)
     places = np.frombuffer(index, "<i8", count, HEADER.size + sizes.nbytes)
     total = os.path.getsize(f"{prefix}.bin")
     _check_index(prefix, sizes, places, kind.itemsize, total)
-    index._mmap.madvise(mmap.MADV_DONTNEED)  # the check read all of it; keep it in the cache only
+    index.madvise(mmap.MADV_DONTNEED)  # the check read all of it; keep it in the cache only
     # an empty file cannot be mapped
     tokens = np.memmap(f"{prefix}.bin", mode="r") if total else np.empty(0, np.uint8)
     return Side(prefix, sizes, places, np.frombuffer(tokens, kind))

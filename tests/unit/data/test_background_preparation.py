@@ -229,6 +229,7 @@ def test_a_training_reads_a_shard_in_each_epoch_and_waits_for_it(text, tmp_path)
     assert resumed.dataset("train").virtual_size_per_dataset.tolist() == drawn[3]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("draw", [(), ("--virtual-epoch-size", "90", *KEYED)])
 def test_losses_do_not_depend_on_how_fast_the_text_comes(text, tmp_path, draw):
     losses = []

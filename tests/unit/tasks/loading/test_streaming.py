@@ -47,7 +47,7 @@ def test_places_of_epochs():
 
 
 class Stream:
-    """A training's batches, as fairseq's trainer asks the task for them."""
+    """A training's batches, as fairseq's trainer gets them from the task."""
 
     def __init__(self, *flags, data, state=None, workers=1, rank=0, loaders=0):
         self.task, _, _ = built(*FLAGS, *flags, data=data)
