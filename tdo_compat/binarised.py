@@ -14,6 +14,7 @@ Errors are one line that names the set, the file and, if there is one, the sente
 from __future__ import annotations
 
 import functools
+import mmap
 import os
 import re
 import struct
@@ -31,6 +32,7 @@ OTHER_MAGIC = (b"TNTIDX\x00\x00", b"HUFFIDX\x00")  # of other formats that fairs
 TYPES = {1: "u1", 2: "i1", 3: "<i2", 4: "<i4", 5: "<i8", 8: "<u2", 9: "<u4", 10: "<u8"}
 SPECIALS = 4  # <s>, <pad>, </s> and <unk> precede the words of a dictionary
 END = 2
+SENTENCES = 1 << 18  # of an index that are checked at a time
 _SIDE = re.compile(r"(.+\.)([^.-]+)-([^.-]+)\.([^.-]+)")
 
 
@@ -147,14 +149,26 @@ def open_side(prefix: str) -> Side:
         raise damaged(
             prefix, "idx", f"it has {size} bytes, but {expected} for its {count} sentences"
         )
-    index = np.memmap(f"{prefix}.idx", mode="r")
+    with open(f"{prefix}.idx", "rb") as stream:
+        index = mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ)
     sizes = np.frombuffer(index, "<i4", count, HEADER.size)
     places = np.frombuffer(index, "<i8", count, HEADER.size + sizes.nbytes)
     total = os.path.getsize(f"{prefix}.bin")
     _check_index(prefix, sizes, places, kind.itemsize, total)
+    index.madvise(mmap.MADV_DONTNEED)  # the check read all of it; keep it in the cache only
     # an empty file cannot be mapped
     tokens = np.memmap(f"{prefix}.bin", mode="r") if total else np.empty(0, np.uint8)
     return Side(prefix, sizes, places, np.frombuffer(tokens, kind))
+
+
+def count_sentences(prefix: str) -> int:
+    """The number of sentences of a side, from its index's header.
+
+    Raises:
+        DamagedData: the index is not fairseq's.
+        OSError: the file cannot be read.
+    """
+    return _read_header(prefix)[1]
 
 
 def _read_header(prefix: str) -> tuple[np.dtype[Any], int]:
@@ -184,8 +198,8 @@ def _check_index(
         total: bytes of all tokens.
     """
     end = 0
-    for begin in range(0, len(sizes), BLOCK):  # in blocks, to save memory
-        lengths, begins = (part[begin : begin + BLOCK] for part in (sizes, places))
+    for begin in range(0, len(sizes), SENTENCES):  # in blocks, to save memory
+        lengths, begins = (part[begin : begin + SENTENCES] for part in (sizes, places))
         if (empty := np.flatnonzero(lengths < 1)).size:
             number = int(empty[0])
             raise damaged(prefix, "idx", f"its length is {lengths[number]}", begin + number)

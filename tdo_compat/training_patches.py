@@ -77,6 +77,19 @@ def _loading_goes_on(module: Any) -> None:
 
 
 @patch(
+    "position-of-all-workers",
+    "a training that resumes with another number of workers repeats or omits sentences",
+    "fairseq 0.12.2",
+    lambda: True,
+    "fairseq.data.iterators",
+)
+def _resume_with_other_workers(module: Any) -> None:
+    from tdo_compat.position import resume_with_other_workers
+
+    resume_with_other_workers(module.EpochBatchIterator)
+
+
+@patch(
     "out-of-memory",
     "a batch that is too large is skipped, or all workers but one wait forever",
     "fairseq 0.12.2",

@@ -22,6 +22,11 @@ from tdo_plugin.launch.handed_on_options import (
     slurm_options,
     take_rest,
 )
+from tdo_plugin.launch.text_training import (
+    add_text_options,
+    continue_preparation,
+    data_folder,
+)
 
 if TYPE_CHECKING:
     from tdo_plugin.experiments.named_configs import NamedConfig
@@ -35,7 +40,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     add = parser.add_argument
     add("config", metavar="CONFIG", help=CONFIG)
-    add("data", type=Path, metavar="DATA", help="data folder (`tdo prepare` or `tdo preprocess`)")
+    add(
+        "data",
+        type=Path,
+        metavar="DATA",
+        help="data folder (`tdo prepare` or `tdo preprocess`), or text with --from-text",
+    )
     _options(parser)
     take_rest(parser, "fairseq-train")
 
@@ -49,6 +59,7 @@ def _options(parser: argparse.ArgumentParser) -> None:
         help="checkpoint folder; a training run found there is resumed (default: "
         "checkpoints/FOLDER-CONFIG)",
     )
+    add_text_options(parser)
     scale_option(parser)
     machine_options(parser)
     add(
@@ -82,7 +93,8 @@ def run(args: argparse.Namespace) -> int:
     place = RENDEZVOUS if args.slurm and args.nodes > 1 else args.rendezvous
     machine = Machine(gpus, args.nodes, place, args.workers)
     precision = precision_here(args, config, gpus)
-    lines, data = tuple(config.lines()), str(args.data.resolve())
+    lines = tuple(config.lines())
+    data = str(data_folder(args, [*config.words(), *extra], save_dir).resolve())
     record = TrainingRecord(lines, data, machine, precision, tuple(extra))
     if args.slurm:
         return _submit(args, named, save_dir, record)
@@ -107,6 +119,7 @@ def start(record: TrainingRecord, save_dir: Path, dry_run: bool) -> int:
     if dry_run:
         return 0
     record.write(save_dir)
+    continue_preparation(Path(record.data))
     return _become(program(words), variables)
 
 

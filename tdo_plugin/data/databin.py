@@ -8,6 +8,7 @@ In addition to the files of `fairseq-preprocess` it has
     test-pairs.txt                   directions with a test set
     pieces/, reference/              segmented text; test text for scoring
     shards.txt, shard2/, ...         further shards of the training sets, if any
+    from-text.json                   plan of a folder that is prepared while a training reads it
     work/                            records of the steps that made it
     prepared.json                    settings, and digests of the files that commands read;
                                      written last, so it marks a complete folder

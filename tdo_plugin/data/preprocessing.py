@@ -27,6 +27,7 @@ from tdo_plugin.data.joining import join_valids
 from tdo_plugin.data.sampling import most_sentences
 from tdo_plugin.data.segmentation import load_model
 from tdo_plugin.data.set_parts import Encoding
+from tdo_plugin.data.shard_plan import PLAN
 from tdo_plugin.data.sharding import shard_folders
 from tdo_plugin.data.textfolder import Pair, TextFolder, count_lines
 from tdo_plugin.errors import UserError
@@ -147,6 +148,7 @@ def preprocess(
     shards = shard_folders(_shards(folder, settings.shard_sentences))
     with Steps(out, workers) as steps, tempfile.TemporaryDirectory() as scratch:
         if fresh:
+            (out / PLAN).unlink(missing_ok=True)
             steps.forget()
         encoding = _train_model(folder, settings, steps, digest, say)
         valids = _valids(folder, settings, Path(scratch))

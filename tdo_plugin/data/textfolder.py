@@ -16,7 +16,7 @@ validation set, and measures zero-shot directions on sets of pairs without train
 
 from __future__ import annotations
 
-from codecs import BOM_UTF8
+from codecs import BOM_UTF8, getincrementaldecoder
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations, pairwise
@@ -281,6 +281,22 @@ def line_starts(path: Path, every: int) -> list[int]:
                 starts.append(position)
             position += len(line)
     return starts
+
+
+def check_encoding(path: Path) -> None:
+    """Check a whole file, as `read_lines` checks what it reads.
+
+    Raises:
+        UserError: the file is not UTF-8.
+    """
+    decoder = getincrementaldecoder("utf-8")()
+    with path.open("rb") as stream:
+        try:
+            while block := stream.read(1 << 20):
+                decoder.decode(block)
+            decoder.decode(b"", final=True)
+        except UnicodeDecodeError as error:
+            raise UserError(f"`{path}` must be UTF-8 text; it is not ({error.reason})") from None
 
 
 def read_lines(path: Path, start: int = 0) -> Iterator[str]:

@@ -50,6 +50,16 @@ def alone(out: Path, option: str = "--out", patience: float = PATIENCE) -> Itera
         yield stream.fileno()
 
 
+def is_locked(out: Path) -> bool:
+    """Whether a run writes to a folder."""
+    try:
+        lock = (out / LOCK).open()
+    except OSError:
+        return False
+    with lock as stream:
+        return not _taken(stream)
+
+
 def _taken(stream: IO[str]) -> bool:
     import fcntl
 

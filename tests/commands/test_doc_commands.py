@@ -133,6 +133,7 @@ def succeeds(words: list[str]) -> str:
 def training(words: list[str], folder: Path) -> None:
     """Follow `tdo train` on a small data folder to what it trains."""
     _, config, _, *flags = words
+    flags = [flag for flag in flags if flag != "--from-text"]  # the folder here is of data
     machine = [] if {"--gpus", "--cpu"} & set(flags) else ["--cpu"]
     file = folder / config  # or a system of experiments
     where = [str(file) if file.exists() else config, str(prepared().root)]

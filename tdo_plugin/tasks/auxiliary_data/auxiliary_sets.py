@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from fairseq import utils
-from fairseq.data import Dictionary, PrependTokenDataset
+from fairseq.data import Dictionary
 from fairseq.data.multilingual.multilingual_data_manager import MultilingualDatasetManager
 
 from tdo_plugin.data.auxiliary_folder import BACK_TRANSLATED, MONOLINGUAL, Kind, read_further
@@ -19,6 +19,7 @@ from tdo_plugin.models.languages import tag_sides
 from tdo_plugin.tasks.auxiliary_data.auxiliary_options import SHARE
 from tdo_plugin.tasks.auxiliary_data.mixture import Mixture
 from tdo_plugin.tasks.auxiliary_data.sources import NoSource
+from tdo_plugin.tasks.loading.lengths import TaggedSentences
 
 logger = logging.getLogger(__name__)
 
@@ -144,7 +145,7 @@ class AuxiliaryDataManager(MultilingualDatasetManager):
         if data_path == _folder(self.args, MONOLINGUAL):
             source = NoSource(len(target))
         elif data_path == _folder(self.args, BACK_TRANSLATED) and tag is not None:
-            source = PrependTokenDataset(source, src_dict.index(tag))
+            source = TaggedSentences(source, src_dict.index(tag))
         return source, target, alignments
 
     def get_sampling_ratios(

@@ -17,7 +17,7 @@ class NoSource(FairseqDataset):
 
     def __init__(self, sentences: int) -> None:
         super().__init__()
-        self.sizes = np.zeros(sentences, np.int32)
+        self.sizes = np.broadcast_to(np.int32(0), sentences)
 
     def __len__(self) -> int:
         return len(self.sizes)

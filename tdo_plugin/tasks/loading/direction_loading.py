@@ -5,6 +5,7 @@ from __future__ import annotations
 from argparse import Namespace
 from collections import OrderedDict
 from collections.abc import Callable, MutableMapping
+from inspect import signature
 from pathlib import Path
 from typing import Any
 from weakref import WeakValueDictionary
@@ -14,15 +15,21 @@ from fairseq.data.multilingual.multilingual_data_manager import MultilingualData
 
 from tdo_plugin.runtime.files import sha256
 from tdo_plugin.tasks.loading import keyed, sampled
+from tdo_plugin.tasks.loading.lengths import SentencePairs, TaggedSentences
 from tdo_plugin.tasks.loading.mapped import MappedSentences
+from tdo_plugin.tasks.loading.sharded_sampling import ShardedDataManager
 
-_EPOCHS = {
-    "fairseq": sampled.SampledMultiEpochDataset,
-    "keyed": keyed.SampledMultiEpochDataset,
-}
+# parameters of fairseq's load_langpair_dataset, and those of its parts
+_LANGPAIR = signature(MultilingualDatasetManager.load_langpair_dataset)
+_SIDES = (
+    *("data_path", "split", "src", "src_dict", "tgt", "tgt_dict", "combine", "dataset_impl"),
+    *("upsample_primary", "max_source_positions", "prepend_bos", "load_alignments"),
+    "truncate_source",
+)
+_COLLATING = ("left_pad_source", "left_pad_target", "src_lang_id", "tgt_lang_id")
 
 
-class LeanDataManager(MultilingualDatasetManager):
+class LeanDataManager(ShardedDataManager):
     """fairseq's batches, from files that are opened once and memory-mapped."""
 
     def __init__(self, *args: Any) -> None:
@@ -55,6 +62,37 @@ class LeanDataManager(MultilingualDatasetManager):
             sentences = self._opened[path] = MappedSentences(path, dictionary)
         return sentences
 
+    def src_dataset_tranform_func(
+        self, src_lang: str, tgt_lang: str, dataset: Any, spec: str | None = None
+    ) -> Any:
+        """As fairseq's, which adds the tag, without a copy of all lengths."""
+        if spec is None or self.args.lang_tok_replacing_bos_eos:
+            return dataset
+        return TaggedSentences(dataset, self.get_encoder_langtok(src_lang, tgt_lang, spec))
+
+    def tgt_dataset_tranform_func(
+        self, source_lang: str, target_lang: str, dataset: Any, spec: str | None = None
+    ) -> Any:
+        """As fairseq's, which adds the tag, without a copy of all lengths."""
+        if dataset is None or not spec or self.args.lang_tok_replacing_bos_eos:
+            return dataset
+        return TaggedSentences(dataset, self.get_decoder_langtok(target_lang, spec))
+
+    def load_langpair_dataset(self, *args: Any, **options: Any) -> Any:
+        """As fairseq's; a direction of the training set without copies of all lengths."""
+        values = _LANGPAIR.bind(self, *args, **options).arguments
+        if values["split"] != getattr(self.args, "train_subset", None):
+            return super().load_langpair_dataset(*args, **options)
+        source, target, alignments = self.load_lang_dataset(**{key: values[key] for key in _SIDES})
+        return SentencePairs(
+            values["src_dataset_transform_func"](source),
+            values["src_dict"],
+            values["tgt_dataset_transform_func"](target),
+            values["tgt_dict"],
+            align_dataset=alignments,
+            **{key: values[key] for key in _COLLATING},
+        )
+
     def load_dataset(
         self,
         split: str,
@@ -72,19 +110,17 @@ class LeanDataManager(MultilingualDatasetManager):
             split, training, epoch, combine, shard_epoch=shard_epoch, **more
         )
         ratios = self.get_sampling_ratios(parameters, datasets, epoch)
-        size = int(ratios.sum()) if sampled.are_counts(ratios) else args.virtual_data_size
         options = {
             "sampling_ratios": ratios,
             "epoch": epoch,
             "split": split,
-            "virtual_size": size,
+            "virtual_size": self.virtual_size(ratios, [dataset for _, dataset in datasets]),
             "shared_collater": self._shared_collater(),
         }
         if args.virtual_epoch_size is None:
             return sampled.SampledMultiDataset(OrderedDict(datasets), **options)
-        return _EPOCHS[getattr(args, "virtual_epoch_draw", "fairseq")](
-            OrderedDict(datasets),
-            shard_epoch=shard_epoch,
-            virtual_epoch_size=args.virtual_epoch_size,
-            **options,
-        )
+        options |= {"shard_epoch": shard_epoch, "virtual_epoch_size": args.virtual_epoch_size}
+        if not self.is_keyed:
+            return sampled.SampledMultiEpochDataset(OrderedDict(datasets), **options)
+        passes = self.passes_over_shards()
+        return keyed.SampledMultiEpochDataset(OrderedDict(datasets), passes=passes, **options)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from tdo_plugin.tasks.loading import sampled
+from tdo_plugin.tasks.loading.passes import Passes
 from tdo_plugin.tasks.loading.permutations import ROUNDS, mix, permute
 from tdo_plugin.tasks.loading.sampled import Numbers, are_counts
 
@@ -17,11 +18,25 @@ class SampledMultiEpochDataset(sampled.SampledMultiEpochDataset):
     A pass has as many sentences of each direction as fairseq's: without repetition if the
     direction has enough, otherwise drawn with replacement. Virtual epochs are slices of the pass
     in random order. A sentence's position is a function of the seed and the number of the pass, so
-    nothing is stored, and a resumed training continues in the same pass.
+    nothing is stored, and a resumed training continues in the same pass. Of several shards, each
+    pass reads one.
+
+    Args:
+        passes: over all shards; by default over these data sets alone.
+        options: as in fairseq.
     """
 
     load_next_shard: bool | None
     shard_epoch: int
+
+    def __init__(self, *datasets: Any, passes: Passes | None = None, **options: Any) -> None:
+        self._passes = passes
+        super().__init__(*datasets, **options)
+
+    @property
+    def passes(self) -> Passes:
+        """The passes over all shards."""
+        return self._passes or Passes([self.virtual_size], self.virtual_epoch_size)
 
     def get_virtual_indices(
         self, rng: Any, datasets: list[Any], ratios: Any, size: int
@@ -36,16 +51,23 @@ class SampledMultiEpochDataset(sampled.SampledMultiEpochDataset):
             counts += np.random.default_rng(self._seeds).multinomial(size - counts.sum(), shares)
         return np.empty(0, np.int64), np.cumsum(counts), counts
 
+    def _get_epoch_start_index(self, epoch: int) -> int:
+        return self.passes.at(epoch).begin
+
     def _next_global_indices(self, epoch: int) -> None:
-        """Counts shards as fairseq does, without its permutation."""
+        """Stores no permutation."""
         self._random_global_indices = ()  # for fairseq None means that no pass has started
-        again = self.load_next_shard is not None
-        self.load_next_shard = again
-        self.shard_epoch += again
+
+    def _next_virtual_epoch(self, epoch: int) -> None:
+        super()._next_virtual_epoch(epoch)
+        # fairseq loads the data again if the next epoch reads another shard
+        following = self.passes.at(epoch + 1).number
+        self.load_next_shard = following != self.passes.at(epoch).number
+        self.shard_epoch = following + 1
 
     @property
     def _seeds(self) -> list[int]:
-        return [self.seed, (self._cur_epoch - 1) // self.num_virtual_epochs]
+        return [self.seed, self.passes.at(self._cur_epoch).number]
 
     def slice_of_pass(self) -> tuple[Numbers, Numbers]:
         """As fairseq's sampling: data sets and rows, (sentences,) each."""

@@ -85,7 +85,8 @@ def test_passes_differ_and_a_resumed_one_goes_on():
     resumed = drawn(counts, ratios, epoch=length + 3)
     assert list(sentences(resumed, [length + 3])) == passes[length + 3]
     assert list(sentences(resumed, [length + 4])) == passes[length + 4]
-    assert dataset.load_next_shard and dataset.shard_epoch == 2
+    assert dataset.load_next_shard  # after the last virtual epoch of a pass
+    assert dataset.shard_epoch == 3
 
 
 def test_lengths_are_those_of_the_sentences():

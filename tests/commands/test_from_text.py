@@ -1,0 +1,112 @@
+"""`tdo train --from-text`: from a folder of text to a model, without a command before."""
+
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from support.commands import told
+from support.data import CROSS_ENTROPY, TAG, TDO
+from support.layouts.sentences import sentence
+from support.prepared import prepared
+
+from tdo_plugin.checkpoints import describe, read
+from tdo_plugin.data.databin import read_data_folder
+from tdo_plugin.data.shard_plan import is_ready
+from tdo_plugin.launch.training_record import RECORD
+
+FLAGS = (
+    *(*TDO, *TAG, *CROSS_ENTROPY, "--optimizer", "adam", "--lr", "0.01", "--max-tokens", "4000"),
+    *("--update-freq", "1", "--num-workers", "0", "--disable-validation"),
+    *("--lang-pairs", "de-en"),
+)
+
+
+@pytest.fixture
+def config(tmp_path: Path) -> Path:
+    path = tmp_path / "small.conf"
+    path.write_text("--task tdo_translation\n", encoding="utf-8")
+    return path
+
+
+def write(folder: Path, copies: int) -> Path:
+    folder.mkdir()
+    for language in ("de", "en"):
+        for split, numbers in (("train", range(600)), ("valid", range(700, 706))):
+            text = "".join(f"{sentence(language, number)}\n" for number in numbers)
+            (folder / f"{split}.de-en.{language}").write_text(
+                text * (copies if split == "train" else 1), encoding="utf-8"
+            )
+    return folder
+
+
+@pytest.mark.long
+def test_a_training_begins_at_once_and_is_resumed(
+    config: Path, run: Callable, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text, out = write(tmp_path / "text", 90), tmp_path / "out"  # 54,000 lines, two shards
+    words = ["train", config, text, "--from-text", "--model-of", prepared().root]
+    words += ["--save-dir", out]
+    done = run("tdo", *words, "--cpu", *FLAGS, "--max-update", "3")
+    assert done.returncode == 0, done.stderr
+    data = out / "data"
+    assert read_data_folder(data).shards == ("shard2",)
+    assert f"{data}:{data / 'shard2'}" in done.stdout
+
+    path = out / RECORD  # as if it had been interrupted
+    record = json.loads(path.read_text(encoding="utf-8"))
+    assert record["data"] == str(data)
+    record["extra"][-2:] = ["--max-epoch", "2"]
+    path.write_text(json.dumps(record), encoding="utf-8")
+    done = run("tdo", "resume", out)
+    assert done.returncode == 0, done.stderr
+    assert is_ready(data / "shard2")
+    assert describe(out / "checkpoint_last.pt", read(out / "checkpoint_last.pt")).updates > 3
+
+    plain = tmp_path / "plain"
+    plain.write_text(f"{sentence('de', 5)}\n", encoding="utf-8")
+    flags = (
+        "--path",
+        out / "checkpoint_last.pt",
+        "-s",
+        "de",
+        "-t",
+        "en",
+        "--input",
+        plain,
+        "--cpu",
+    )
+    translated, _ = told(capsys, "translate", data, *flags)
+    assert translated.strip()
+
+
+def test_what_cannot_be_trained_from_text_is_one_line(
+    config: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys
+) -> None:
+    monkeypatch.setattr(os, "execvpe", None)
+    text, out = write(tmp_path / "text", 1), tmp_path / "out"
+
+    def refused(*flags: object) -> str:
+        words = ("train", config, text, "--save-dir", out, "--cpu", *flags, *FLAGS)
+        _, errors = told(capsys, *words, code=2)
+        assert errors.count("\n") == 1 and "Traceback" not in errors
+        assert not out.exists()
+        return errors
+
+    assert "`--vocab-size` must be left out without --from-text" in refused("--vocab-size", "9")
+    given = ("--from-text",)
+    assert "`--nodes` must be left out with --from-text" in refused(
+        *given, "--nodes", "2", "--rendezvous", "a:1"
+    )
+    assert "`--task` must be tdo_translation with" in refused(
+        *given, "--task", "translation_multi_simple_epoch"
+    )
+    assert "`--data-loading` must be lean" in refused(*given, "--data-loading", "fairseq")
+    assert "`--from-text` must be left out with --dry-run until" in refused(*given, "--dry-run")
+    both = ("--model-of", tmp_path, "--vocab-size", "9")
+    assert "`--vocab-size` must be left out with --model-of" in refused(*given, *both)
+    assert "`--model-of` must be a folder of tdo prepare" in refused(*given, *both[:2])
+    with (text / "train.de-en.de").open("a", encoding="utf-8") as stream:
+        stream.write("eins zu viel\n")
+    assert "must have as many lines as" in refused(*given)

@@ -1,0 +1,253 @@
+"""Data folders that are prepared while a training already reads them."""
+
+import os
+import random
+import threading
+from collections import Counter
+from itertools import chain
+
+import pytest
+from support.data import CROSS_ENTROPY, TAG, TDO, TRAIN, built, train
+from support.layouts.sentences import sentence
+
+from tdo_compat.binarised import open_side
+from tdo_compat.digests import check_folder
+from tdo_plugin.data import background_preparation, shard_plan
+from tdo_plugin.data.background_preparation import begin
+from tdo_plugin.data.databin import MARK, read_data_folder
+from tdo_plugin.data.finished_folder import left_out
+from tdo_plugin.data.joint_model import SegmentationSettings
+from tdo_plugin.data.preprocessing import PreprocessSettings, preprocess
+from tdo_plugin.data.shard_plan import is_ready, plan_of, wait_for
+from tdo_plugin.data.textfolder import count_lines, read_text_folder
+from tdo_plugin.errors import UserError
+from tdo_plugin.runtime.lock import alone
+
+LINES = {"en-de": 400, "en-fr": 90, "de-fr": 7}
+PAIRS = ("en-de", "en-fr", "de-fr")
+SETTINGS = PreprocessSettings(SegmentationSettings(250, sentences=150), max_pieces=40)
+KEYED = ("--virtual-epoch-draw", "keyed")
+TASK = ("--task", "tdo_translation", "--langs", "de,en,fr", *TRAIN, *TDO, *TAG)
+
+
+@pytest.fixture(autouse=True)
+def small(monkeypatch):
+    monkeypatch.setattr(background_preparation, "LINES", 100)
+    monkeypatch.setattr(background_preparation, "FEWEST", 10)
+    monkeypatch.setattr(shard_plan, "PATIENCE", 0.3)
+    monkeypatch.setattr(os, "nice", lambda _: 0)
+
+
+@pytest.fixture
+def text(tmp_path):
+    """Three pairs, one too small for all shards; empty and very long lines, no last newline."""
+    folder, drawn = tmp_path / "text", random.Random(1)
+    folder.mkdir()
+    for pair, count in LINES.items():
+        numbers = [drawn.randrange(1000) for _ in range(count)]
+        for language in pair.split("-"):
+            lines = [sentence(language, number) for number in numbers]
+            if pair == "en-de":
+                lines[7], lines[333] = "" if language == "en" else lines[7], " " * 3
+                lines[250] = " ".join(lines[:30]) if language == "de" else lines[250]
+            (folder / f"train.{pair}.{language}").write_text("\n".join(lines), encoding="utf-8")
+            for split in ("valid", "test"):
+                held = "".join(f"{sentence(language, n)}\n" for n in range(2000, 2006))
+                (folder / f"{split}.{pair}.{language}").write_text(held, encoding="utf-8")
+    return folder
+
+
+def prepare(out):
+    background_preparation._prepare(None, out, plan_of(out), 1)
+
+
+def pairs_of(root, pair):
+    """The sentence pairs of a binarised training set, as tokens."""
+    sides = [open_side(str(root / f"train.{pair}.{language}")) for language in pair.split("-")]
+    split = [
+        [
+            tuple(side.tokens[place // 2 : place // 2 + size].tolist())
+            for place, size in zip(side.places, side.sizes, strict=True)
+        ]
+        for side in sides
+    ]
+    return list(zip(*split, strict=True))
+
+
+def test_the_folder_is_what_preprocess_makes(text, tmp_path, capsys):
+    out, reference = tmp_path / "data", tmp_path / "reference"
+    folder = read_text_folder(text)
+    begin(folder, out, SETTINGS, 1)
+    data = read_data_folder(out)  # complete but for the other shards
+    assert data.shards == ("shard2", "shard3", "shard4", "shard5")
+    assert [is_ready(out / shard) for shard in ("", *data.shards)] == [True] + 4 * [False]
+    prepare(out)
+    written = capsys.readouterr()
+    again = PreprocessSettings(SegmentationSettings(250), max_pieces=40, model_of=out)
+    preprocess(folder, reference, again)
+
+    shards = [out / shard for shard in ("", *read_data_folder(out).shards)]
+    for pair in PAIRS:
+        holding = [
+            shard
+            for shard in shards
+            if (shard / f"train.{pair}.de.idx").is_file()
+            or (shard / f"train.{pair}.en.idx").is_file()
+        ]
+        assert len(holding) == (1 if pair == "de-fr" else 5)
+        parts = [pairs_of(shard, pair) for shard in holding]
+        expected = pairs_of(reference, pair)
+        assert Counter(chain.from_iterable(parts)) == Counter(expected)
+        sizes = list(map(len, parts))
+        assert max(sizes) < 2 * min(sizes)
+        if pair == "en-de":  # from all over the text
+            assert sum(row in expected[:100] for row in parts[3]) > 10
+            assert sum(row in expected[-100:] for row in parts[3]) > 10
+    assert left_out(out) == left_out(reference)
+    assert "train.en-de: left out 2 pairs with an empty side and 1 " in written.err
+    assert "all 5 shards are prepared" in written.err
+    assert read_data_folder(out).training_sizes() == read_data_folder(reference).training_sizes()
+    for path in reference.rglob("*"):
+        name = path.relative_to(reference).as_posix()
+        if path.is_file() and name.startswith(("valid", "test", "reference", "dict", "spm")):
+            assert (out / name).read_bytes() == path.read_bytes()
+        if name.startswith("pieces/"):
+            lines = [Counter(p.read_text("utf-8").splitlines()) for p in (path, out / name)]
+            assert lines[0] == lines[1]
+    assert check_folder(str(out)) > 50
+    assert not [path for path in (out / "work").iterdir() if "shard" in path.name]
+    before = (out / MARK).read_bytes()
+    begin(folder, out, SETTINGS, 1)
+    assert (out / MARK).read_bytes() == before
+
+
+def test_what_was_interrupted_goes_on(text, tmp_path, monkeypatch):
+    out, folder = tmp_path / "data", read_text_folder(text)
+    preparing = background_preparation.preprocess
+
+    def interrupted(*args, **options):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(background_preparation, "preprocess", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        begin(folder, out, SETTINGS, 1)
+    monkeypatch.setattr(background_preparation, "preprocess", preparing)
+    monkeypatch.setattr(background_preparation, "_keep_parts", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        begin(folder, out, SETTINGS, 1)
+    monkeypatch.undo()
+    monkeypatch.setattr(os, "nice", lambda _: 0)
+    begin(folder, out, SETTINGS, 1)
+    background_preparation._make_shard(plan_of(out), out, 3)
+    made = (out / "shard3" / "train.en-de.de.bin").stat().st_mtime_ns
+    (out / "work" / "shard-scratch-killed").mkdir()
+    prepare(out)
+    assert (out / "shard3" / "train.en-de.de.bin").stat().st_mtime_ns == made
+    assert check_folder(str(out)) > 50
+
+
+def test_a_small_text_has_no_shards(text, tmp_path, monkeypatch):
+    monkeypatch.setattr(background_preparation, "LINES", 1000)
+    out = tmp_path / "data"
+    for _ in range(2):
+        begin(read_text_folder(text), out, SETTINGS, 1)
+    assert plan_of(out) is None
+    assert not read_data_folder(out).shards
+
+
+@pytest.mark.parametrize("shards", [True, False])
+def test_other_text_is_refused(text, tmp_path, monkeypatch, shards):
+    if not shards:
+        monkeypatch.setattr(background_preparation, "LINES", 1000)
+    out = tmp_path / "data"
+    begin(read_text_folder(text), out, SETTINGS, 1)
+    for language in ("de", "fr"):
+        with (text / f"train.de-fr.{language}").open("a", encoding="utf-8") as stream:
+            stream.write("\nx")
+    with pytest.raises(UserError, match="`--save-dir` must be new for other text"):
+        begin(read_text_folder(text), out, SETTINGS, 1)
+
+
+def test_text_that_is_not_utf_8_is_refused_before_the_training(text, tmp_path):
+    path = text / "train.en-de.de"
+    lines = path.read_bytes().split(b"\n")
+    lines[-2] = b"\xff"
+    path.write_bytes(b"\n".join(lines))
+    folder, messages = read_text_folder(text), []
+    plain = PreprocessSettings(SegmentationSettings(250), max_pieces=40)
+    for make in (
+        lambda: begin(folder, tmp_path / "a", SETTINGS, 1),
+        lambda: preprocess(folder, tmp_path / "b", plain),
+    ):
+        with pytest.raises(UserError) as error:
+            make()
+        messages.append(str(error.value))
+    assert (
+        messages[0] == messages[1] == f"`{path}` must be UTF-8 text; it is not (invalid start byte)"
+    )
+
+
+def test_text_that_changes_ends_preparation_and_training(text, tmp_path, capsys):
+    out = tmp_path / "data"
+    begin(read_text_folder(text), out, SETTINGS, 1)
+    with (text / "train.en-fr.fr").open("a", encoding="utf-8") as stream:
+        stream.write("x")
+    prepare(out)
+    assert "must stay as it was when the training began; it changed" in capsys.readouterr().err
+    with pytest.raises(UserError, match="shard2 is empty and no process makes it"):
+        wait_for(out / "shard2")
+
+
+def test_a_training_reads_a_shard_in_each_epoch_and_waits_for_it(text, tmp_path):
+    out = tmp_path / "data"
+    begin(read_text_folder(text), out, SETTINGS, 1)
+    plan = plan_of(out)
+    directions = ("--lang-pairs", "en-de,de-en,de-fr")
+    data = read_data_folder(out).path
+
+    def late():
+        with alone(out):
+            prepare(out)
+
+    thread = threading.Timer(0.1, late)
+    task, _, _ = built(*TASK, *directions, "--sampling-temperature", "2", data=data)
+    drawn = []
+    for epoch in range(1, 7):
+        task.load_dataset("train", epoch=epoch)
+        drawn.append(task.dataset("train").virtual_size_per_dataset.tolist())
+        if epoch == 1:
+            thread.start()
+        en_de, _, de_fr = task.dataset("train").datasets
+        shard = out if epoch in (1, 6) else out / f"shard{epoch}"
+        assert len(en_de) == len(pairs_of(shard, "en-de"))
+        assert len(de_fr) == 7  # in the first shard only, read in each epoch
+    thread.join()
+    assert plan.lines == LINES
+    assert sum(drawn[5]) == sum(drawn[0])
+    resumed, _, _ = built(*TASK, *directions, "--sampling-temperature", "2", data=data)
+    resumed.load_dataset("train", epoch=4)  # what was loaded before does not matter
+    assert resumed.dataset("train").virtual_size_per_dataset.tolist() == drawn[3]
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("draw", [(), ("--virtual-epoch-size", "90", *KEYED)])
+def test_losses_do_not_depend_on_how_fast_the_text_comes(text, tmp_path, draw):
+    losses = []
+    flags = (*draw, *TASK, *CROSS_ENTROPY, "--lang-pairs", "en-de,de-en", "--max-epoch", "3")
+    for early in (True, False):
+        out = tmp_path / f"data-{early}"
+        begin(read_text_folder(text), out, SETTINGS, 1)
+
+        def late(out=out):
+            with alone(out):
+                prepare(out)
+
+        thread = threading.Timer(0.0, late)
+        thread.start()
+        if early:
+            thread.join()
+        path = read_data_folder(out).path
+        losses.append(train(tmp_path / f"run-{early}", *flags, data=path))
+        thread.join()
+    assert losses[0] == losses[1]
+    assert count_lines(text / "train.en-de.de") == LINES["en-de"]
