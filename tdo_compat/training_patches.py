@@ -132,6 +132,26 @@ def _end_like_workers(module: Any) -> None:
 
 
 @patch(
+    "sharded-training",
+    "--ddp-backend fully_sharded needs fairscale, which is no longer maintained",
+    "fairseq 0.12.2",
+    lambda: True,
+    "fairseq.trainer",
+    "fairseq.models.distributed_fairseq_model",
+    "fairseq_cli.train",
+)
+def _shard(module: Any) -> None:
+    from tdo_compat import sharding
+
+    changes = {
+        "fairseq.trainer": sharding.train_sharded,
+        "fairseq.models.distributed_fairseq_model": sharding.wrap_models,
+        "fairseq_cli.train": sharding.build_model_whole,
+    }
+    changes[module.__name__](module)
+
+
+@patch(
     "records-trainings",
     "a training stores no log, settings or versions with its checkpoints",
     "fairseq 0.12.2",

@@ -5,6 +5,7 @@ Shapes: B sentences, P pairs with masks of their own, W all neurons of a stack.
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -111,16 +112,14 @@ class NeuronMasks(nn.Module):
 
         Their gradient is zero, but weight decay would change them.
         """
-        kept = [
-            (parameter, where, parameter.detach()[where].clone())
-            for parameter, where in (self._unused() if self._has_unused else ())
-        ]
+        unused = self._unused() if self._has_unused else ()
+        parts = [_own_parts(*each) for each in unused]
+        kept = [(values, where, values[where].clone()) for values, where in parts]
         try:
             yield
         finally:
-            with torch.no_grad():
-                for parameter, where, values in kept:
-                    parameter[where] = values
+            for values, where, before in kept:
+                values[where] = before
 
     def _unused(self) -> Iterator[tuple[Tensor, Tensor]]:
         """Parameters and the entries of each that make or read unused neurons (boolean)."""
@@ -139,6 +138,18 @@ class NeuronMasks(nn.Module):
         self.rows[source, target] = len(self._gates[0].masks)
         for gate, part in zip(self._gates, mask.split(self._widths), strict=True):
             gate.extend(part)
+
+
+def _own_parts(parameter: Tensor, where: Tensor) -> tuple[Tensor, Tensor]:
+    """A parameter's values and entries; of a sharded parameter, those that this worker holds."""
+    values: Any = parameter.detach()
+    if not hasattr(values, "to_local"):
+        return values, where
+    from torch.distributed.tensor import distribute_tensor  # slow to import
+
+    layout = values.device_mesh, values.placements
+    own = distribute_tensor(where.contiguous(), *layout, src_data_rank=None)
+    return values.to_local(), own.to_local()
 
 
 def _readers(stack: nn.Module) -> dict[str, str]:
