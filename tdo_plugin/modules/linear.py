@@ -83,7 +83,8 @@ class _LeanLinear(torch.autograd.Function):
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
-        kept, weights = ctx.saved_tensors[: ctx.kept], ctx.saved_tensors[ctx.kept :]
+        saved = ctx.saved_tensors  # once: under checkpointing this computes the layer again
+        kept, weights = saved[: ctx.kept], saved[ctx.kept :]
         needs_x, _, needs_bias, *needs_weights = ctx.needs_input_grad
         rows = gradient.flatten(0, -2)
         to_weights: tuple[Tensor | None, ...] = (None,) * len(weights)
