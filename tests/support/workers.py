@@ -10,11 +10,30 @@ from support.data import kept_logging, train
 from torch import distributed
 
 from tdo_compat.registry import overlay
-
 from tdo_plugin.runtime.jobs import run_jobs
 
 SHARDED = ("--ddp-backend", "fully_sharded")
 WHOLE = ("--ddp-backend", "legacy_ddp")
+
+
+def folder_state(folder: Path) -> dict[str, Any]:
+    """The last checkpoint of a training."""
+    state: dict[str, Any] = torch.load(folder / "checkpoint_last.pt", weights_only=False)
+    return state
+
+
+def assert_same_states(first: Path, second: Path, **tolerance: float) -> None:
+    """Two trainings have the same files: weights, the optimizer's state, and everything's names."""
+    one, two = folder_state(first), folder_state(second)
+    assert list(one) == list(two) and list(one["model"]) == list(two["model"])
+    assert (
+        one["optimizer_history"][-1]["optimizer_name"]
+        == (two["optimizer_history"][-1]["optimizer_name"])
+    )
+    torch.testing.assert_close(one["model"], two["model"], **tolerance)
+    left, right = one["last_optimizer_state"], two["last_optimizer_state"]
+    assert left["param_groups"] == right["param_groups"]
+    torch.testing.assert_close(left["state"], right["state"], **tolerance)
 
 
 def trained(
