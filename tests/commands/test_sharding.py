@@ -70,7 +70,7 @@ CASES = {
         (*TDO_TASK, *QUIET, *LEXICAL, "--tdo-adapter-dim", "4", "--tdo-ffn-experts", "target"),
         (),
     ),
-    "frozen": ((*TDO_TASK, *QUIET, *INSTRUCL, "--tdo-freeze-embeddings", "True"), ()),
+    "frozen": ((*TDO_TASK, *QUIET, *INSTRUCL, "--tdo-freeze-embeddings"), ()),
     "scores": (
         (*TDO_TASK, *BASE, *INSTRUCL, "--eval-translation", "all", "--eval-sentences", "4"),
         (),
