@@ -131,7 +131,7 @@ class ShardedModel(nn.Module):
 
     # --- checkpoints -----------------------------------------------------------------------------
 
-    def state_dict(self, *args: Any, **options: Any) -> dict[str, Any]:
+    def state_dict(self, *args: Any, **options: Any) -> Any:
         """The whole model's, on the first worker; nothing on others. All must call it."""
         state = {
             name: self._gathered(value) if isinstance(value, DTensor) else value
@@ -152,9 +152,15 @@ class ShardedModel(nn.Module):
             shard, parameter = places[place]
             if not _is_like(value, shard):
                 return value
-            layout = parameter.device_mesh, parameter.placements
-            sizes = {"shape": parameter.shape, "stride": parameter.stride()}
-            return self._gathered(DTensor.from_local(value, *layout, run_check=False, **sizes))
+            divided = DTensor.from_local(
+                value,
+                parameter.device_mesh,
+                parameter.placements,
+                run_check=False,
+                shape=parameter.shape,
+                stride=parameter.stride(),
+            )
+            return self._gathered(divided)
 
         return _changed(state, whole)
 
@@ -180,7 +186,7 @@ class ShardedModel(nn.Module):
 
     def _gathered(self, value: DTensor) -> Tensor | None:
         """The whole tensor in main memory, on the first worker."""
-        whole = value.detach().full_tensor()
+        whole = value.full_tensor().detach()
         return whole.cpu() if self._is_first else None
 
 

@@ -106,7 +106,7 @@ def _half_optimizer(optim: Any) -> Any:
     """
     original = optim.FP16Optimizer
 
-    class FP16Optimizer(optim.MemoryEfficientFP16Optimizer):  # type: ignore[misc, name-defined]
+    class FP16Optimizer(optim.MemoryEfficientFP16Optimizer):  # type: ignore[misc]
         # checkpoints record the name of the class
 
         @classmethod

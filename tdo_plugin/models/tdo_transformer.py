@@ -256,13 +256,9 @@ class TdoTransformer(FairseqEncoderDecoderModel):
     def sharded_units(self) -> list[nn.Module]:
         """The layers, which sharded training gathers and frees one after another.
 
-        From now on nothing outside a layer's call needs its parameters. The other parameters are
-        gathered for a whole training step.
+        The other parameters are gathered for a whole training step.
         """
-        layers = self.core.stack.every_layer
-        for layer in layers:
-            layer.separate = True
-        return [*layers]
+        return self.core.stack.separate_layers()
 
     def prepare_for_inference_(self, cfg: Any) -> None:
         """As fairseq's; ``--retain-dropout`` keeps all dropout on, or that of named modules.

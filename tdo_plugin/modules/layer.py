@@ -141,9 +141,10 @@ class TargetLayer(nn.Module):
         """
         if not (self.checkpointed or self.separate) or not torch.is_grad_enabled():
             return work(*inputs)
-        if not self.checkpointed:
-            return unmarked(work(*inputs))
-        return unmarked(checkpoint(work, *inputs, use_reentrant=False))
+        output: Output = (
+            checkpoint(work, *inputs, use_reentrant=False) if self.checkpointed else work(*inputs)
+        )
+        return unmarked(output)
 
     def project_kv(self, source: Tensor, context: TokenContext = NO_CONTEXT) -> KeyValue:
         """Keys and values (B, H, S, E) of the source, for the target to read.

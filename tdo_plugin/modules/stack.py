@@ -87,6 +87,13 @@ class Stack(nn.Module):
         """All layers, of source and target, each once."""
         return [part for part in self.modules() if isinstance(part, TargetLayer)]
 
+    def separate_layers(self) -> list[nn.Module]:
+        """All layers; from now on nothing outside a layer's call needs its parameters."""
+        layers = self.every_layer
+        for layer in layers:
+            layer.separate = True
+        return [*layers]
+
     @property
     def source_layers(self) -> int:
         """The number of layers that a source can pass."""
