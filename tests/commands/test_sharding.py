@@ -43,7 +43,7 @@ CHECKPOINTS = "--checkpoint-activations"
 SMOOTHED = ("--label-smoothing", "0.1")
 TPDM = ("--criterion", "label_smoothed_cross_entropy_tpdm", *SMOOTHED)
 TERMS = ("--criterion", "label_smoothed_cross_entropy_terms", *SMOOTHED)
-LEXICAL = (*TERMS, "--loss-terms", "lexical,instrucl", "--lexical-updates", "9")
+LEXICAL = (*TERMS, "--loss-terms", "lexical,instrucl,reconstruction", "--lexical-updates", "9")
 ACCUMULATED = ("--update-freq", "2", "--max-tokens", "60", "--clip-norm", "0.5")
 AWARE = (*TDO_TASK, *QUIET, *INSTRUCL, "--tdo-laln", "both", "--tdo-lalt", "identity")
 

@@ -3,8 +3,9 @@
 Shapes: B sentences, P pairs with masks of their own, W all neurons of a stack.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import wraps
 from typing import Any
 
 import torch
@@ -14,6 +15,28 @@ from tdo_plugin.modules.attention import MultiheadAttention
 from tdo_plugin.modules.layer import FeedForward
 from tdo_plugin.modules.methods.neuron_gate import NeuronGate
 from tdo_plugin.modules.methods.neurons import projections
+
+
+Parts = Iterator[tuple[Tensor, Tensor]]
+
+
+def held_here(parts: Callable[[Any], Parts]) -> Callable[[Any], Parts]:
+    """The same parameters and entries; of a sharded parameter, what this worker holds."""
+
+    @wraps(parts)
+    def held(masks: Any) -> Parts:
+        for parameter, where in parts(masks):
+            values: Any = parameter.detach()
+            if hasattr(values, "to_local"):
+                from torch.distributed.tensor import distribute_tensor  # slow to import
+
+                layout = values.device_mesh, values.placements
+                own = distribute_tensor(where.contiguous(), *layout, src_data_rank=None)
+                yield values.to_local(), own.to_local()
+            else:
+                yield values, where
+
+    return held
 
 
 class NeuronMasks(nn.Module):
@@ -57,7 +80,7 @@ class NeuronMasks(nn.Module):
         rows = torch.full((num_languages, num_languages), -1)
         self.register_buffer("rows", rows, persistent=False)
         self.register_buffer("unused", torch.zeros_like(self.general), persistent=False)
-        self._has_unused = False  # kept here to avoid a device synchronisation
+        self._with_unused: tuple[str, ...] = ()  # projections; read from the device once
 
     @property
     def widths(self) -> dict[str, int]:
@@ -86,7 +109,8 @@ class NeuronMasks(nn.Module):
         """Announce the pairs (by row) of all later batches; :meth:`still` keeps other neurons."""
         used = self.masks[list(pairs)].any(0)
         self.unused = ~(used | self.general)
-        self._has_unused = bool(self.unused.any())
+        parts = zip(self._projections, self.unused.split(self._widths), strict=True)
+        self._with_unused = tuple(name for name, out in parts if out.any())
 
     def forward(self, sources: Tensor, targets: Tensor) -> Tensor:
         """The row (B,) of each sentence's pair in the gates, given its languages (B,) from 0."""
@@ -112,23 +136,26 @@ class NeuronMasks(nn.Module):
 
         Their gradient is zero, but weight decay would change them.
         """
-        unused = self._unused() if self._has_unused else ()
-        parts = [_own_parts(*each) for each in unused]
-        kept = [(values, where, values[where].clone()) for values, where in parts]
+        kept = [
+            (parameter, where, parameter.detach().clone()) for parameter, where in self._unused()
+        ]
         try:
             yield
         finally:
-            for values, where, before in kept:
-                values[where] = before
+            with torch.no_grad():
+                for parameter, where, values in kept:
+                    parameter.copy_(torch.where(where, values, parameter))
 
+    @held_here
     def _unused(self) -> Iterator[tuple[Tensor, Tensor]]:
         """Parameters and the entries of each that make or read unused neurons (boolean)."""
         for name, out in zip(self._projections, self.unused.split(self._widths), strict=True):
+            if name not in self._with_unused:
+                continue
             part = self._projections[name]
-            if out.any():
-                yield part.weight, out[:, None].expand_as(part.weight)
-                yield part.bias, out.expand_as(part.bias)
-            if name in self._readers and out.any():
+            yield part.weight, out[:, None].expand_as(part.weight)
+            yield part.bias, out.expand_as(part.bias)
+            if name in self._readers:
                 reader = self._projections[self._readers[name]]
                 yield reader.weight, out.expand_as(reader.weight)
 
@@ -138,18 +165,6 @@ class NeuronMasks(nn.Module):
         self.rows[source, target] = len(self._gates[0].masks)
         for gate, part in zip(self._gates, mask.split(self._widths), strict=True):
             gate.extend(part)
-
-
-def _own_parts(parameter: Tensor, where: Tensor) -> tuple[Tensor, Tensor]:
-    """A parameter's values and entries; of a sharded parameter, those that this worker holds."""
-    values: Any = parameter.detach()
-    if not hasattr(values, "to_local"):
-        return values, where
-    from torch.distributed.tensor import distribute_tensor  # slow to import
-
-    layout = values.device_mesh, values.placements
-    own = distribute_tensor(where.contiguous(), *layout, src_data_rank=None)
-    return values.to_local(), own.to_local()
 
 
 def _readers(stack: nn.Module) -> dict[str, str]:
