@@ -16,7 +16,6 @@ from tdo_plugin.modules.layer import FeedForward
 from tdo_plugin.modules.methods.neuron_gate import NeuronGate
 from tdo_plugin.modules.methods.neurons import projections
 
-
 Parts = Iterator[tuple[Tensor, Tensor]]
 
 

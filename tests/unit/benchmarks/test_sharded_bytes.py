@@ -1,8 +1,7 @@
 """The benchmark that counts what a worker of sharded training holds."""
 
 import pytest
-
-from benchmarks.sharded_bytes import rows
+from sharded_bytes import rows
 
 
 @pytest.mark.long
