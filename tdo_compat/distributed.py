@@ -163,6 +163,25 @@ def _leave(why: str | None) -> NoReturn:
     os._exit(1)
 
 
+def at_same_position(state: dict[str, Any]) -> dict[str, Any]:
+    """A checkpoint whose position in the epoch is for the present number of workers.
+
+    fairseq counts the batches of one worker. The position is exact if the batches done, of all
+    workers, can be divided among the present ones; otherwise the last few are repeated.
+
+    Args:
+        state: of the checkpoint, changed in place.
+    """
+    training = (state.get("cfg") or {}).get("distributed_training") or {}
+    before = training.get("distributed_world_size") or 1
+    is_several = torch.distributed.is_initialized()
+    now = torch.distributed.get_world_size() if is_several else 1
+    position = (state.get("extra_state") or {}).get("train_iterator")
+    if position:
+        position["iterations_in_epoch"] = position.get("iterations_in_epoch", 0) * before // now
+    return state
+
+
 # --- fairseq-train that spawns its workers -----------------------------------------------------
 
 

@@ -49,6 +49,24 @@ def _restore_task(module: Any) -> None:
 
 
 @patch(
+    "position-of-workers",
+    "a training that resumes with another number of workers is at another place in its epoch",
+    "fairseq 0.12.2",
+    lambda: True,
+    "fairseq.trainer",
+)
+def _same_position(module: Any) -> None:
+    from tdo_compat.distributed import at_same_position
+
+    real = module.checkpoint_utils
+
+    def load_checkpoint_to_cpu(*args: Any, **kwargs: Any) -> Any:
+        return at_same_position(real.load_checkpoint_to_cpu(*args, **kwargs))
+
+    module.checkpoint_utils = overlay(real, load_checkpoint_to_cpu=load_checkpoint_to_cpu)
+
+
+@patch(
     "ends-when-told",
     "SIGTERM ends a training immediately, without a checkpoint",
     "fairseq 0.12.2",
@@ -155,6 +173,26 @@ def _end_like_workers(module: Any) -> None:
     from tdo_compat.distributed import end_like_workers
 
     end_like_workers(module)
+
+
+@patch(
+    "sharded-training",
+    "--ddp-backend fully_sharded needs fairscale, which is no longer maintained",
+    "fairseq 0.12.2",
+    lambda: True,
+    "fairseq.trainer",
+    "fairseq.models.distributed_fairseq_model",
+    "fairseq_cli.train",
+)
+def _shard(module: Any) -> None:
+    from tdo_compat import sharding
+
+    changes = {
+        "fairseq.trainer": sharding.train_sharded,
+        "fairseq.models.distributed_fairseq_model": sharding.wrap_models,
+        "fairseq_cli.train": sharding.build_model_whole,
+    }
+    changes[module.__name__](module)
 
 
 @patch(

@@ -67,11 +67,11 @@ class ReadingLayer(JointLayer):
         self.reading = reading
         self.reading_residual = reading_residual if after else None
 
-    def forward(self, batch: PackedBatch) -> Tensor:
+    def packed(self, x: Tensor, batch: PackedBatch) -> Tensor:
         """Process a source alone; keeps the keys and values for reading."""
         ((segment, source),) = batch.views()
         kv = self.project_kv(source, segment.context)
-        x = super().forward(batch)
+        x = super().packed(x, batch)
         if segment.source_kv:
             segment.source_kv[-1] = kv
         return x

@@ -6,6 +6,7 @@ import argparse
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from tdo_plugin.costs.model_description import describe, description_options
 from tdo_plugin.errors import UserError
@@ -161,18 +162,11 @@ def estimate(name: str, config: Config, args: argparse.Namespace) -> Estimate:
     updates = _updates(name, config, tokens / longest, args.epoch_sentences) - args.done
     if updates < 1:
         raise UserError(f"`--done` must be below the {args.done + updates} updates of {name}")
-    parser = RaisingParser(add_help=False, allow_abbrev=False)
-    description_options(parser)
     share = _translated_back(config)
-    lengths = ["--source-length", args.source_length, "--target-length", args.target_length]
-    sizes = ["--vocab-size", args.vocab_size, "--num-languages", args.num_languages]
-    sizes += ["--num-pairs", args.num_pairs]
-    words = [*config.words(), *sizes, *lengths, "--beam", 1]
-    options, _ = parser.parse_known_args(list(map(str, words)))
-    model = describe(options)
+    model, terms = described_model(config, args)
     flops = model["flops"]
     each = flops["training"]["total"]
-    each += sum(flops[term]["total"] for term in _terms(config) if flops.get(term))
+    each += sum(flops[term]["total"] for term in terms if flops.get(term))
     each += share * (each + flops["generation"]["total"])
     total = float(updates * tokens / longest * each)
     return Estimate(
@@ -183,6 +177,28 @@ def estimate(name: str, config: Config, args: argparse.Namespace) -> Estimate:
         hours=total / (args.tflops * 1e12 * args.utilization) / 3600,
         upper_bound=share > 0 and config.flags.get("--robt-targets") == ["listed"],
     )
+
+
+def described_model(
+    config: Config, args: argparse.Namespace
+) -> tuple[dict[str, Any], Sequence[str]]:
+    """The description of a config's model, and the names of its loss terms.
+
+    Args:
+        config: the training's config.
+        args: the assumptions, from `assumptions`.
+
+    Raises:
+        UserError: the config names no architecture of this package.
+    """
+    parser = RaisingParser(add_help=False, allow_abbrev=False)
+    description_options(parser)
+    lengths = ["--source-length", args.source_length, "--target-length", args.target_length]
+    sizes = ["--vocab-size", args.vocab_size, "--num-languages", args.num_languages]
+    sizes += ["--num-pairs", args.num_pairs]
+    words = [*config.words(), *sizes, *lengths, "--beam", 1]
+    options, _ = parser.parse_known_args(list(map(str, words)))
+    return describe(options), _terms(config)
 
 
 def _translated_back(config: Config) -> float:

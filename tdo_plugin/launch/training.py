@@ -187,7 +187,9 @@ def train_words(
     if machine.workers == 1:
         words += ["--distributed-world-size", "1"]
     elif not machine.gpus:
-        words += ["--distributed-backend", "gloo", "--ddp-backend", "legacy_ddp"]
+        words += ["--distributed-backend", "gloo"]
+        if last_value(options, "--ddp-backend") != "fully_sharded":
+            words += ["--ddp-backend", "legacy_ddp"]
     if precision == "bf16" or (machine.gpus and precision == "fp16"):  # fp16 is only for GPUs
         words.append(f"--{precision}")
     return [*words, *extra], note

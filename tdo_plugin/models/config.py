@@ -13,8 +13,15 @@ from tdo_plugin.modules.declared_options import options_of
 from tdo_plugin.modules.spec import ModelSpec, SpecError
 
 OPTIONS = options_of(ModelSpec)
-# the only option that is not a field: the default of both stages' sizes
+# the options that are not fields: the default of both stages' sizes, and one for training alone
 FFN_DIM = ("tdo_ffn_dim", int, "inner size of the feed-forward networks", 2048)
+CHECKPOINTS = (
+    "checkpoint_activations",
+    bool,
+    "in training compute each layer again in the backward pass instead of keeping its activations: "
+    "the same numbers with less memory and more time",
+    False,
+)
 
 
 def destination(flag: str) -> str:
@@ -37,6 +44,7 @@ def _fields() -> list[tuple[str, Any, Any]]:
     ]
     place = [name for name, *_ in rows].index("tdo_stage1_ffn_dim")
     rows.insert(place, FFN_DIM)
+    rows.append(CHECKPOINTS)
     return [
         (name, kind, field(default=default, metadata={"help": text}))
         for name, kind, text, default in rows

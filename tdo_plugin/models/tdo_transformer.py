@@ -19,7 +19,7 @@ from fairseq.models import (
     FairseqIncrementalDecoder,
     register_model,
 )
-from torch import Tensor
+from torch import Tensor, nn
 
 from tdo_plugin.errors import UserError
 from tdo_plugin.models.config import TdoConfig, spec_from_args
@@ -184,6 +184,8 @@ class TdoTransformer(FairseqEncoderDecoderModel):
             raise UserError(str(error)) from None
         add_pairs(core, args, languages)
         add_neuron_masks(core, task)
+        for layer in core.stack.every_layer:
+            layer.checkpointed = getattr(args, "checkpoint_activations", False)
         model = cls(SourceStream(source, core), TargetStream(target, core))
         model.for_training = getattr(task, "training", True)
         return model
@@ -250,6 +252,13 @@ class TdoTransformer(FairseqEncoderDecoderModel):
         ids = (net_input.get(key) for key in ("src_lang_id", "tgt_lang_id"))
         context = sentence_context(self.core, *ids)
         return self.core.encode(net_input["src_tokens"], layer_outputs, context)
+
+    def sharded_units(self) -> list[nn.Module]:
+        """The layers, which sharded training gathers and frees one after another.
+
+        The other parameters are gathered for a whole training step.
+        """
+        return self.core.stack.separate_layers()
 
     def prepare_for_inference_(self, cfg: Any) -> None:
         """As fairseq's; ``--retain-dropout`` keeps all dropout on, or that of named modules.

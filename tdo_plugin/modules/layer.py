@@ -7,15 +7,17 @@ Shapes: B sentences, R = B * beams rows, S source, T target, L source or target,
 tokens of a packed batch.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
+from torch.utils.checkpoint import checkpoint
 
 from tdo_plugin.modules.attention import KeyValue, MultiheadAttention
-from tdo_plugin.modules.linear import Linear
+from tdo_plugin.modules.linear import Linear, unmarked
 from tdo_plugin.modules.masks import TargetMask
 from tdo_plugin.modules.packed_batch import PackedBatch, Segment
 from tdo_plugin.modules.segment_tokens import LastQueries
@@ -23,6 +25,8 @@ from tdo_plugin.modules.source_part import SourcePart
 from tdo_plugin.modules.target_cache import TargetCache
 from tdo_plugin.modules.target_store import TargetStore
 from tdo_plugin.modules.token_context import NO_CONTEXT, TokenContext
+
+Output = TypeVar("Output")
 
 
 class FeedForward(nn.Module):
@@ -111,10 +115,36 @@ class DecoderContext:
 class TargetLayer(nn.Module):
     """The interface of a layer that targets pass.
 
-    ``store`` is the class of the cache between decoding steps.
+    Calling a layer runs a function inside it: its parameters must not be used elsewhere in
+    training, since hooks on the call may gather and free them.
+
+    Attributes:
+        store: the class of the cache between decoding steps.
+        checkpointed: whether the backward pass computes the layer again instead of keeping its
+            activations.
+        separate: whether nothing outside the layer's calls may need its parameters in the backward
+            pass.
     """
 
     store: type[TargetStore] = TargetCache
+    checkpointed = False
+    separate = False
+
+    def forward(self, work: Callable[..., Output], *inputs: Tensor) -> Output:
+        """Run ``work``, which uses the layer's parameters.
+
+        Args:
+            work: a function of the inputs; returns all tensors that it made and that others read.
+                With ``checkpointed`` it is called again in the backward pass, with the same random
+                numbers.
+            inputs: all tensors that the layer's parameters meet, (..., D).
+        """
+        if not (self.checkpointed or self.separate) or not torch.is_grad_enabled():
+            return work(*inputs)
+        output: Output = (
+            checkpoint(work, *inputs, use_reentrant=False) if self.checkpointed else work(*inputs)
+        )
+        return unmarked(output)
 
     def project_kv(self, source: Tensor, context: TokenContext = NO_CONTEXT) -> KeyValue:
         """Keys and values (B, H, S, E) of the source, for the target to read.
@@ -165,18 +195,23 @@ class JointLayer(TargetLayer):
         self.skip = skip
         self.pre_ffn = pre_ffn
 
-    def forward(self, batch: PackedBatch) -> Tensor:
-        """The output (N, D) for a packed batch; linear layers need one product for all segments."""
+    def packed(self, x: Tensor, batch: PackedBatch) -> Tensor:
+        """The output (N, D) for a packed batch; linear layers need one product for all segments.
+
+        Args:
+            x: the batch's tokens, (N, D).
+            batch: their segments.
+        """
         context = batch.context
-        normed = self.attention_residual.before(batch.x, context)
+        normed = self.attention_residual.before(x, context)
         attended = self.attention.out(batch.attend(self.attention, normed), context)
         del normed  # frees memory for the FFN
-        skipped = batch.x if self.skip is None else self.skip.packed(batch.x, batch)
+        skipped = x if self.skip is None else self.skip.packed(x, batch)
         x = self.attention_residual.after(skipped, attended, context)
         x = x if self.pre_ffn is None else self.pre_ffn.packed(x, batch)
         return self._feed_forward(x, context)
 
-    def finish(self, segment: Segment, number: int, x: Tensor) -> None:
+    def finish(self, segment: Segment, number: int, x: Tensor) -> list[Tensor]:
         """Compute a segment's last layer when its whole output is not needed.
 
         Keys and values are computed at all positions, the rest of the layer only for the target
@@ -186,10 +221,15 @@ class JointLayer(TargetLayer):
             segment: stores the requested outputs.
             number: of this layer, from 1.
             x: the layer's input (B, L, D).
+
+        Returns:
+            the stored outputs, (B, T, D) each.
         """
         kv = self.project_kv(x, segment.context)
         queries = segment.last_queries(number, x, kv)
-        segment.keep_last(queries, [self.forward_queries(tokens) for tokens in queries])
+        outputs = [self.forward_queries(tokens) for tokens in queries]
+        segment.keep_last(queries, outputs)
+        return outputs
 
     def forward_queries(self, queries: LastQueries) -> Tensor:
         """The layer's output (B, T, D) for some tokens, given the keys and values they see."""

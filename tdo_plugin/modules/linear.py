@@ -12,14 +12,17 @@ to the layout of its kernel. A weight that no longer changes is converted once.
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
+from torch.utils._pytree import tree_leaves
 
 from tdo_plugin.modules.token_context import NO_CONTEXT, TokenContext
+
+Output = TypeVar("Output")
 
 
 class Recompute(NamedTuple):
@@ -42,6 +45,14 @@ def recomputable(output: Tensor, compute: Callable[..., Tensor], *inputs: Tensor
         detached = tuple(tensor.detach() for tensor in inputs)
         output.recompute = Recompute(compute, detached, output._version)  # type: ignore[attr-defined]
     return output
+
+
+def unmarked(outputs: Output) -> Output:
+    """The same tensors, in any nesting, no longer marked as recomputable."""
+    for tensor in tree_leaves(outputs):
+        if isinstance(tensor, Tensor):
+            vars(tensor).pop("recompute", None)
+    return outputs
 
 
 def _recompute_of(x: Tensor) -> Recompute | None:
@@ -72,7 +83,8 @@ class _LeanLinear(torch.autograd.Function):
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
-        kept, weights = ctx.saved_tensors[: ctx.kept], ctx.saved_tensors[ctx.kept :]
+        saved = ctx.saved_tensors  # once: under checkpointing this computes the layer again
+        kept, weights = saved[: ctx.kept], saved[ctx.kept :]
         needs_x, _, needs_bias, *needs_weights = ctx.needs_input_grad
         rows = gradient.flatten(0, -2)
         to_weights: tuple[Tensor | None, ...] = (None,) * len(weights)

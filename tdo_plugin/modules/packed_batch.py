@@ -4,6 +4,7 @@ Shapes: B sentences, S source, T target, L = S + T, D model width, N tokens of a
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any
@@ -171,12 +172,22 @@ class PackedBatch:
         A segment whose last layer this is leaves the batch, unless it needs the whole output.
         """
         self._let_leave(lambda segment: segment.last < number)
-        for segment, x in self._let_leave(lambda s: s.last == number and not s.whole):
-            layer.finish(segment, number, x)
-        if self.segments:
-            self.x = layer(self)
-            for segment, output in self.views():
-                segment.keep(number, output)
+        leaving = self._let_leave(lambda s: s.last == number and not s.whole)
+        batch = self._as_it_is()
+
+        def work(rest: Tensor, *tokens: Tensor) -> tuple[Tensor | None, list[Any], list[Tensor]]:
+            pairs = zip(leaving, tokens, strict=True)
+            last = [layer.finish(segment, number, x) for (segment, _), x in pairs]
+            captured = batch._captured()
+            output = layer.packed(rest, batch) if batch.segments else None
+            new = batch._captured()
+            return output, last, [tensor for key, tensor in new.items() if key not in captured]
+
+        output, *_ = layer(work, self.x, *(x for _, x in leaving))
+        if output is not None:
+            self.x = output
+            for segment, x in self.views():
+                segment.keep(number, x)
 
     def enter_target_layers(self, number: int) -> None:
         """The target enters after layer ``number``; segments that need no more layers leave."""
@@ -213,6 +224,20 @@ class PackedBatch:
 
         output = packed(*flat)
         return output if len(flat) == 1 else recomputable(output, packed, *flat)
+
+    def _as_it_is(self) -> "PackedBatch":
+        """A copy that stays as it is, for a layer that may be computed again in the backward pass.
+
+        What its segments store, the original's have, too.
+        """
+        batch = copy(self)
+        batch.segments = [copy(segment) for segment in self.segments]
+        return batch
+
+    def _captured(self) -> dict[int, Tensor]:
+        """All tensors that segments have captured so far, by identity."""
+        tensors = [tensor for segment in self.segments for tensor in segment.captured.values()]
+        return {id(tensor): tensor for tensor in tensors}
 
     def _let_leave(self, leaves: Callable[[Segment], bool]) -> list[tuple[Segment, Tensor]]:
         left = [segment for segment in self.segments if leaves(segment)]

@@ -6,6 +6,7 @@ batch.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import NamedTuple
 
 import torch
@@ -82,6 +83,18 @@ class Stack(nn.Module):
         raise TypeError(f"{type(self).__name__} has no layers; use a subclass")
 
     @property
+    def every_layer(self) -> list[TargetLayer]:
+        """All layers, of source and target, each once."""
+        return [part for part in self.modules() if isinstance(part, TargetLayer)]
+
+    def separate_layers(self) -> list[nn.Module]:
+        """All layers; from now on nothing outside a layer's call needs its parameters."""
+        layers = self.every_layer
+        for layer in layers:
+            layer.separate = True
+        return [*layers]
+
+    @property
     def source_layers(self) -> int:
         """The number of layers that a source can pass."""
         raise TypeError(f"{type(self).__name__} has no layers; use a subclass")
@@ -133,7 +146,7 @@ class Stack(nn.Module):
         context = _with_norm_row(context, self.norm_rows.target)
         ctx = DecoderContext(source.source_kv, mask, context, cache)
         for index, layer in enumerate(self.target_layers):
-            x = layer.target(x, ctx, index)
+            x = layer(partial(layer.target, ctx=ctx, index=index), x)
         output: Tensor = self.output_block(x, context)
         return output
 
@@ -299,5 +312,8 @@ class EncoderDecoderStack(Stack):
         for segment, x in batch.views():
             if segment.request.source_kv:
                 final = self.bridge(x, segment.context)
-                every = [layer.project_kv(final, segment.context) for layer in self.target_layers]
+                every = [
+                    layer(partial(layer.project_kv, context=segment.context), final)
+                    for layer in self.target_layers
+                ]
                 segment.source_kv += every if torch.is_grad_enabled() else map(by_head, every)

@@ -16,7 +16,8 @@ def fairseq_options() -> str:
         "`fairseq-train`, `fairseq-generate`, `fairseq-interactive` and `fairseq-validate` take "
         "effect; a test finds where each is read.",
         "`--ddp-backend` is `pytorch_ddp` or `legacy_ddp`, also under their other names `c10d` "
-        "and `no_c10d`, because workers share nothing but the data; on CPUs it is `legacy_ddp`. "
+        "and `no_c10d`, or [`fully_sharded`](../guide/sharding.md); on CPUs it is not "
+        "`pytorch_ddp`. "
         "`fairseq-generate --num-shards N --shard-id K` decodes the batches K, K + N, K + 2 N "
         "and so on of a set.",
         "The table is that of `tdo_plugin/tasks/fairseq_refusals.py`.",

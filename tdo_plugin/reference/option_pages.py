@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from tdo_plugin.cli.model_help import MODEL, option_sections
-from tdo_plugin.models.config import FFN_DIM, OPTIONS, destination
+from tdo_plugin.models.config import CHECKPOINTS, FFN_DIM, OPTIONS, destination
 from tdo_plugin.models.presets import PRESETS
 from tdo_plugin.modules.declared_options import Option
 from tdo_plugin.modules.spec import ModelSpec
@@ -44,6 +44,8 @@ def model_options() -> str:
     flag = "--" + name.replace("_", "-")
     ffn_dim = Option(flag, f"{text}, where no stage has its own", default)
     rows.insert(place, _model_row(ffn_dim, kind))
+    name, switch, text, off = CHECKPOINTS
+    rows.append(_model_row(Option("--" + name.replace("_", "-"), text, off), switch))
     return page(
         "Options of the models",
         "`fairseq-train`, `tdo train` and `tdo describe` take these options for every `--arch` of "

@@ -15,7 +15,7 @@ from tdo_plugin.tasks.fairseq_refusals import DECODING, on_cpu, refusals
 from tdo_plugin.tasks.tracking_options import missing_trackers
 
 # back-ends of data parallel training that have been tested
-BACKENDS = ("c10d", "pytorch_ddp", "legacy_ddp", "no_c10d")
+BACKENDS = ("c10d", "pytorch_ddp", "legacy_ddp", "no_c10d", "fully_sharded")
 # minimum values
 LEAST = {
     **dict.fromkeys(["beam", "nbest", "max_tokens", "batch_size", "max_tokens_valid"], 1),
@@ -125,8 +125,8 @@ def _together(command: str, args: Namespace) -> Iterator[str]:
     several = getattr(args, "distributed_world_size", 1) > 1
     if command == "train" and several and on_cpu(args) and backend in ("c10d", "pytorch_ddp"):
         yield (
-            "`--ddp-backend` must be legacy_ddp with `--cpu`, where workers communicate through "
-            f"gloo; it is {backend}"
+            "`--ddp-backend` must be legacy_ddp or fully_sharded with `--cpu`, where workers "
+            f"communicate through gloo; it is {backend}"
         )
     if command == "train":
         yield from missing_trackers(args)

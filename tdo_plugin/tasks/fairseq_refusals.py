@@ -43,11 +43,20 @@ def on_cpu(args: Namespace) -> bool:
     return bool(getattr(args, "cpu", False))
 
 
+def _sharded(args: Namespace) -> bool:
+    return bool(args.ddp_backend == "fully_sharded")
+
+
+def _not_sharded(args: Namespace) -> bool:
+    return not _sharded(args)
+
+
 def _flat_on_cpu(args: Namespace) -> bool:
     return on_cpu(args) and not (args.fp16_no_flatten_grads or args.memory_efficient_fp16)
 
 
-SHARED_DATA = "training is data parallel only (no model is partitioned, sharded or averaged)"
+SHARED_DATA = "training is data parallel only (no model is partitioned or averaged)"
+SHARDED = "with `--ddp-backend fully_sharded`"
 REFUSALS = (
     # --- distributed training ---
     Refusal(
@@ -55,13 +64,41 @@ REFUSALS = (
             "pipeline_model_parallel pipeline_balance pipeline_devices pipeline_chunks "
             "pipeline_encoder_balance pipeline_encoder_devices pipeline_decoder_balance "
             "pipeline_decoder_devices pipeline_checkpoint model_parallel_size zero_sharding "
-            "use_sharded_state cpu_offload fp32_reduce_scatter no_reshard_after_forward "
-            "not_fsdp_flatten_parameters slowmo_momentum slowmo_base_algorithm localsgd_frequency "
-            "distributed_num_procs"
+            "slowmo_momentum slowmo_base_algorithm localsgd_frequency distributed_num_procs"
         ),
         ALL,
         SHARED_DATA,
     ),
+    Refusal(
+        _names("use_sharded_state cpu_offload fp32_reduce_scatter not_fsdp_flatten_parameters"),
+        ALL,
+        "it is an option of fairscale's sharding; `--ddp-backend fully_sharded` is torch's, with "
+        "whole checkpoints and gradients summed in single precision",
+    ),
+    Refusal(
+        ("no_reshard_after_forward",),
+        ("train",),
+        "it keeps sharded weights gathered",
+        _not_sharded,
+        "without `--ddp-backend fully_sharded`",
+    ),
+    Refusal(("no_reshard_after_forward",), NOT_TRAINING, "only fairseq-train uses it"),
+    Refusal(
+        ("memory_efficient_fp16", "memory_efficient_bf16"),
+        ("train",),
+        "weights, divided over workers, are kept in single precision",
+        _sharded,
+        SHARDED,
+    ),
+    Refusal(("amp",), ("train",), "use `--fp16` or `--bf16`", _sharded, SHARDED),
+    Refusal(
+        ("store_ema",),
+        ("train",),
+        "fairseq averages whole models; `tdo average` averages checkpoints",
+        _sharded,
+        SHARDED,
+    ),
+    Refusal(("heartbeat_timeout",), ("train",), "it has no effect", _sharded, SHARDED),
     Refusal(("use_bmuf",), ("train",), SHARED_DATA),
     Refusal(("tpu",), ALL, "there is no support for TPUs"),
     Refusal(

@@ -104,6 +104,18 @@ def unwrapped(model: Any) -> Any:
     return model
 
 
+def whole_weights(model: Any) -> AbstractContextManager[Any]:
+    """Context manager for a search: in sharded training all weights are gathered.
+
+    All workers must enter it together, even those that have nothing to search.
+
+    Args:
+        model: without wrappers.
+    """
+    gathered: AbstractContextManager[Any] = getattr(model, "whole_weights", nullcontext)()
+    return gathered
+
+
 def key_of(sample: Sample, seed: int, update: int) -> list[int]:
     """The seed of a batch's random draws: seed, update, and the ids of its sentences.
 

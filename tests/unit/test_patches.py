@@ -36,6 +36,8 @@ ALWAYS = {
     "records-trainings",
     "watched-progress",
     "restored-task",
+    "position-of-workers",
+    "sharded-training",
     "user-dir-by-name",
     "ends-when-told",
     "loading-goes-on",

@@ -20,7 +20,7 @@ from tdo_plugin.tasks.robt.robt_options import (
     robt_languages,
 )
 from tdo_plugin.tasks.robt.search import translate
-from tdo_plugin.tasks.step_hooks import Sample, key_of, unwrapped
+from tdo_plugin.tasks.step_hooks import Sample, key_of, unwrapped, whole_weights
 
 MOST_LOGGED = 24  # maximum number of languages with log entries of their own
 
@@ -52,11 +52,11 @@ class BackTranslation:
         begin = time.perf_counter()
         instances = self._drawn(sample, update)
         translated: list[tuple[Instance, tuple[int, ...]]] = []
-        if instances:
-            whole = unwrapped(model)
-            # models of other packages have no decoding layout
-            packed = getattr(whole, "packed", nullcontext)
-            with preserve_training_state(whole), packed():
+        whole = unwrapped(model)
+        # models of other packages have no decoding layout
+        packed = getattr(whole, "packed", nullcontext) if instances else nullcontext
+        with whole_weights(whole), preserve_training_state(whole), packed():
+            if instances:
                 whole.eval()
                 translated = translate(self._task, whole, self._sides, instances)
         logs: dict[str, float] = {f"robt_to_{name}": 0 for name in self._languages.values()}

@@ -99,10 +99,10 @@ def check_robt_options(args: Namespace) -> None:
             "`--back-translated` must not be set with --task tdo_robt, whose random draws identify "
             f"pairs only by number and direction; it is {args.back_translated}"
         )
-    if args.ddp_backend == "fully_sharded":
+    if args.ddp_backend == "fully_sharded" and not args.no_reshard_after_forward:
         raise UserError(
-            "`--ddp-backend` must keep a whole model in every process with --task tdo_robt; it is "
-            "fully_sharded"
+            "`--no-reshard-after-forward` must be set with --task tdo_robt and --ddp-backend "
+            "fully_sharded, since workers have different numbers of batches; it is not"
         )
 
 

@@ -17,6 +17,7 @@ from fairseq.tasks.translation_multi_simple_epoch import TranslationMultiSimpleE
 
 from tdo_plugin.metrics.textform import read_text_form
 from tdo_plugin.tasks.preserve_training_state import preserve_training_state
+from tdo_plugin.tasks.step_hooks import whole_weights
 from tdo_plugin.tasks.validation.directions import choose_directions, data_of, with_own_values
 from tdo_plugin.tasks.validation.sets import ValidationSet, validation_set
 from tdo_plugin.tasks.validation.validation_options import (
@@ -89,7 +90,7 @@ class Validation:
         start = time.perf_counter()
         world = distributed.get_data_parallel_world_size()
         rank = distributed.get_data_parallel_rank() if world > 1 else 0
-        with preserve_training_state(model):
+        with whole_weights(model), preserve_training_state(model):
             model.eval()
             self._texts = self._translate(model, rank, world)
             scored = {sample.direction: self._score(sample) for sample in self._sets[rank::world]}

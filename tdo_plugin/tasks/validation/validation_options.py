@@ -92,11 +92,6 @@ def check_validation_options(args: Namespace) -> None:
             raise UserError(f"`--{option}` must be at least {bound}; it is {getattr(args, name)}")
     if args.disable_validation:
         raise UserError("`--eval-translation` must not be set with --disable-validation")
-    if args.ddp_backend == "fully_sharded":
-        raise UserError(
-            "`--ddp-backend` must keep a whole model in every process with --eval-translation; "
-            "it is fully_sharded"
-        )
 
 
 def check_best_metric(args: Namespace, logged: Collection[str]) -> None:

@@ -94,6 +94,8 @@ def test_processes_of_the_cpu_talk_through_gloo() -> None:
     assert many[0] == "torchrun" and value(many, "--nproc-per-node") == "3"
     assert value(many, "--distributed-backend") == "gloo" and "--cpu" in many
     assert value(many, "--ddp-backend") == "legacy_ddp"
+    sharded = words(Machine(processes=4), "--ddp-backend", "fully_sharded")
+    assert sharded.count("--ddp-backend") == 1 and "gloo" in sharded
     assert "--distributed-world-size" not in many
     one_each = words(Machine(nodes=2, rendezvous="host:1"))
     assert value(one_each, "--nproc-per-node") == "1" and "gloo" in one_each

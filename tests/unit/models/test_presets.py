@@ -123,11 +123,11 @@ def test_command_line_overrides(arch):
         "--max-target-positions": 88,
     }
     words = [str(word) for pair in settings.items() for word in pair]
-    args = parsed(arch, *words, "--tdo-freeze-embeddings")
+    args = parsed(arch, *words, "--tdo-freeze-embeddings", "--checkpoint-activations")
     for flag, value in settings.items():
         assert getattr(args, flag[2:].replace("-", "_")) == value
     spec = spec_from_args(args, num_languages=5, num_pairs=7)
-    assert spec.freeze_embeddings
+    assert spec.freeze_embeddings and args.checkpoint_activations
     assert spec.init == ("depth-scaled-quarter",)
     assert spec.decoder_attention == ("merged" if "encoder" in arch else "separate")
     assert (spec.laln, spec.lalt, spec.masked_tags) == ("source", "authors", 3)
@@ -143,7 +143,7 @@ def test_command_line_overrides(arch):
     layer_options |= {"tdo_decoder_attention"}
     arch_options = {flag[2:].replace("-", "_") for flag in layers}
     fixed = {"_name", "tdo_topology", "tdo_stage2_ffn_dim", "tdo_freeze_embeddings"}
-    fixed.add("tdo_source_sees_start")  # refused of encoder-decoders
+    fixed |= {"tdo_source_sees_start", "checkpoint_activations"}  # refused of encoder-decoders; set
     assert untouched == fixed | (layer_options - arch_options)
 
 

@@ -24,6 +24,7 @@ BASE = {
 }
 BASE["train"] += ("--optimizer", "adam", "--lr-scheduler", "inverse_sqrt")
 BASE["interactive"] = BASE["interactive"][:-2]
+SHARDED = ("--ddp-backend", "fully_sharded")
 
 
 @functools.cache
@@ -81,6 +82,8 @@ def test_each_refusal_is_one_line(command):
         action = next(candidate for candidate in parser._actions if candidate.dest == option)
         flag, *value = wrong_value(action)
         changed = Namespace(**{**vars(args), option: (value or [True])[0], "cpu": True})
+        if row.when == f"with `{' '.join(SHARDED)}`":
+            changed.ddp_backend = SHARDED[1]
         with pytest.raises(UserError) as raised:
             fairseq_options.check_command_line(parser, changed, [flag, *value])
         line = str(raised.value)
@@ -117,16 +120,22 @@ def test_defaults_may_be_given():
         ("train", ("--amp", "--cpu"), "`--amp` must not be set with `--cpu`"),
         (
             "train",
-            ("--ddp-backend", "fully_sharded"),
-            "training is data parallel only",
+            ("--no-reshard-after-forward",),
+            "must not be set without `--ddp-backend fully_sharded`",
         ),
         ("train", ("--ddp-backend", "slowmo"), "must be one of c10d, pytorch_ddp, legacy_ddp"),
         (
             "train",
             ("--cpu", "--distributed-world-size", "2"),
-            "`--ddp-backend` must be legacy_ddp with `--cpu`",
+            "`--ddp-backend` must be legacy_ddp or fully_sharded with `--cpu`",
         ),
         ("train", ("--zero-sharding", "os"), "training is data parallel only"),
+        ("train", (*SHARDED, "--memory-efficient-fp16"), "kept in single precision"),
+        ("train", (*SHARDED, "--amp"), "must not be set with `--ddp-backend fully_sharded`"),
+        ("train", (*SHARDED, "--store-ema"), "`tdo average` averages checkpoints"),
+        ("train", (*SHARDED, "--heartbeat-timeout", "9"), "it has no effect"),
+        ("train", (*SHARDED, "--use-sharded-state"), "option of fairscale's sharding"),
+        ("generate", ("--no-reshard-after-forward",), "only fairseq-train uses it"),
         ("train", ("--pipeline-model-parallel",), "training is data parallel only"),
         ("train", ("--seed", str(2**40)), "`--seed` must be at most 4294967295"),
         ("train", ("--max-update", str(2**70)), "`--max-update` must be at most"),

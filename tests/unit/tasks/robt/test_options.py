@@ -68,7 +68,10 @@ REFUSED = {
         (*TAG, "--extra-data", "{'mined': '/nowhere'}"),
         "`--extra-data` must not be set with --task tdo_robt",
     ),
-    "parts of a model": ((*TAG, "--ddp-backend", "fully_sharded"), "it is fully_sharded"),
+    "parts of a model": (
+        (*TAG, "--ddp-backend", "fully_sharded"),
+        "`--no-reshard-after-forward` must be set with --task tdo_robt .*; it is not",
+    ),
 }
 
 

@@ -88,7 +88,6 @@ REFUSED = {
     "no length": ((*ALL, "--eval-max-len-b", "0"), "`--eval-max-len-b` must be at least 1"),
     "no logging": ((*ALL, "--eval-log-directions", "-1"), "`--eval-log-directions` must be at"),
     "no validation": ((*ALL, "--disable-validation"), "`--eval-translation` must not be set"),
-    "parts of a model": ((*ALL, "--ddp-backend", "fully_sharded"), "it is fully_sharded"),
     "long sentences": (
         (*ALL, "--max-source-positions", "3"),
         "at least the longest sentence",

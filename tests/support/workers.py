@@ -1,0 +1,102 @@
+"""Trainings of several workers, forked from this process, which communicate through gloo."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+import torch
+from support.data import kept_logging, train
+from torch import distributed
+
+from tdo_compat.registry import overlay
+from tdo_plugin.runtime.jobs import run_jobs
+
+SHARDED = ("--ddp-backend", "fully_sharded")
+WHOLE = ("--ddp-backend", "legacy_ddp")
+
+
+def folder_state(folder: Path) -> dict[str, Any]:
+    """The last checkpoint of a training."""
+    state: dict[str, Any] = torch.load(folder / "checkpoint_last.pt", weights_only=False)
+    return state
+
+
+def assert_same_states(first: Path, second: Path, **tolerance: float) -> None:
+    """Two trainings have the same files: weights, the optimizer's state, and everything's names."""
+    one, two = folder_state(first), folder_state(second)
+    assert list(one) == list(two) and list(one["model"]) == list(two["model"])
+    assert (
+        one["optimizer_history"][-1]["optimizer_name"]
+        == (two["optimizer_history"][-1]["optimizer_name"])
+    )
+    torch.testing.assert_close(one["model"], two["model"], **tolerance)
+    left, right = one["last_optimizer_state"], two["last_optimizer_state"]
+    assert left["param_groups"] == right["param_groups"]
+    torch.testing.assert_close(left["state"], right["state"], **tolerance)
+
+
+def trained(
+    count: int, folder: Path, *flags: str, double: bool = True, seen: Callable[[Any], Any] = bool
+) -> list[dict[str, Any]]:
+    """What each worker of a training returns.
+
+    Args:
+        count: workers; one trains in a process of its own, too.
+        folder: for checkpoints.
+        flags: of fairseq-train.
+        double: whether the model is in double precision.
+        seen: a function of the trainer, called after each update, whose results are returned.
+
+    Returns:
+        for each worker ``losses`` of its batches, gradient norms ``gnorm`` of its updates, and
+        ``seen``.
+    """
+    folder.mkdir(exist_ok=True)
+    meeting = folder / "meeting"
+    meeting.unlink(missing_ok=True)
+
+    def work(rank: int) -> dict[str, Any]:
+        from fairseq import utils
+        from fairseq.trainer import Trainer
+
+        from tdo_plugin.tasks.tdo_translation import TdoTranslationTask as Task
+
+        norms, results = [], []
+        precision = torch.float64 if double else torch.float32
+        build, clip, step = Task.build_model, Trainer.clip_grad_norm, Trainer.train_step
+
+        def build_model(self, *args, **options):
+            model = build(self, *args, **options)
+            return model.double() if double else model
+
+        def clip_grad_norm(self, *args):
+            norms.append(float(norm := clip(self, *args)))
+            return norm
+
+        def train_step(self, *args, **options):
+            done = step(self, *args, **options)
+            results.append(seen(self))
+            return done
+
+        several = (
+            *("--distributed-world-size", str(count), "--distributed-rank", str(rank)),
+            *("--distributed-backend", "gloo"),
+        )
+        if count > 1:
+            distributed.init_process_group(
+                "gloo", init_method=f"file://{meeting}", rank=rank, world_size=count
+            )
+        with (
+            kept_logging(),
+            mock.patch.object(Task, "build_model", build_model),
+            mock.patch.object(Trainer, "clip_grad_norm", clip_grad_norm),
+            mock.patch.object(Trainer, "train_step", train_step),
+            # whose norms are in single precision
+            mock.patch.object(utils, "torch", overlay(torch, float32=precision)),
+        ):
+            logs = train(folder, *flags, *(several if count > 1 else ()))
+        return {"losses": [log["loss"] for log in logs], "gnorm": norms, "seen": results}
+
+    jobs = [(rank, lambda rank=rank: work(rank)) for rank in range(count)]
+    return [result for _, result in sorted(run_jobs(jobs, count))]

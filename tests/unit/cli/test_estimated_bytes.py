@@ -1,0 +1,117 @@
+"""`tdo estimate --memory`: bytes of a worker, by part."""
+
+from pathlib import Path
+
+import pytest
+import torch
+from support.data import INSTRUCL, TAG, TASK, TRAIN, built, iterate
+
+from tdo_plugin.cli import main
+from tdo_plugin.costs.training_bytes import (
+    Parameters,
+    activations,
+    count_trained,
+    sharded_bytes,
+    whole_bytes,
+)
+
+SIZES = Parameters(total=1000, root=100, layer=90)
+WIDE = ("--tdo-model-dim", "32", "--tdo-heads", "4", "--tdo-ffn-dim", "96", "--dropout", "0.1")
+ADAPTED = ("--tdo-adaptation-dim", "64")
+MODELS = {
+    "two-stage": (
+        "--arch",
+        "tdo_transformer",
+        "--tdo-layers",
+        "12",
+        "--tdo-target-layer",
+        "6",
+        *ADAPTED,
+    ),
+    "encoder-decoder": (
+        *("--arch", "tdo_encoder_decoder", "--tdo-encoder-layers", "6"),
+        *("--tdo-decoder-layers", "6"),
+    ),
+}
+
+
+def test_bytes_of_whole_models_are_those_of_the_guide() -> None:
+    """docs/guide/scale.md: 20 bytes a parameter in half precision, 16 in fp32, and buffers."""
+    assert whole_bytes(SIZES, 1, half=True).total == 20_000
+    assert whole_bytes(SIZES, 8, half=True).total == 22_000
+    assert whole_bytes(SIZES, 1, half=False).total == 16_000
+    assert whole_bytes(SIZES, 8, half=False).total == 20_000
+
+
+def test_sharded_bytes_fall_as_the_number_of_workers() -> None:
+    """All but what is gathered for the largest units."""
+    two, many = (sharded_bytes(SIZES, n, True, keeps=False, accumulates=True) for n in (2, 200))
+    assert two.optimizer == 100 * many.optimizer and two.weights == 100 * many.weights
+    assert two.gathered == many.gathered == 2 * (100 + 2 * 90)
+    assert two.total - many.total == pytest.approx(16 * 1000 * (1 / 2 - 1 / 200))
+    kept = sharded_bytes(SIZES, 2, True, keeps=True, accumulates=True)
+    assert kept.gathered == 2 * 1000 and kept.gradients == 4 * 500 + 4 * 1000
+
+
+@pytest.mark.parametrize(
+    ("name", "more"),
+    [*((name, ()) for name in MODELS), ("two-stage", ("--checkpoint-activations",))],
+)
+def test_activations_are_those_of_a_training_step(name: str, more: tuple[str, ...]) -> None:
+    """What a step keeps, counted tensor by tensor, in fp32 on a CPU."""
+    flags = ("--task", "tdo_translation", *TASK, *TAG, *TRAIN, *MODELS[name], *WIDE, *INSTRUCL)
+    task, model, criterion = built(*flags, *more, "--instrucl-layer", "4")
+    layers = [layer for layer in model.core.stack.every_layer]
+    weights = {part.untyped_storage().data_ptr() for part in model.parameters()}
+    kept: dict[int, int] = {}
+
+    def note(tensor: torch.Tensor) -> torch.Tensor:
+        held.append(tensor)  # so that no other takes its place
+        storage = tensor.untyped_storage()
+        if storage.data_ptr() not in weights and tensor.dim():
+            kept[storage.data_ptr()] = storage.size()
+        return tensor
+
+    held: list[torch.Tensor] = []
+    (sample, *_) = sorted(iterate(task, "train"), key=lambda batch: -batch["ntokens"])
+    with torch.autograd.graph.saved_tensors_hooks(note, lambda tensor: tensor):
+        outputs = criterion(model.train(), sample)
+    del outputs
+    source, target = (
+        sample["net_input"][key].numel() for key in ("src_tokens", "prev_output_tokens")
+    )
+    spec = model.core.spec
+    mean = (source * len(layers) + target * 6) / (len(layers) + 6) if name == "two-stage" else None
+    tokens = mean or (source + target) / 2
+    batch = activations(spec, 1, 0, half=False, instrucl_layer=4)
+    expected = tokens * (batch.inputs if more else batch.kept)
+    assert sum(kept.values()) == pytest.approx(expected, rel=0.3 if more else 0.15)
+
+
+def test_parameters_outside_of_layers_are_gathered_for_a_whole_step() -> None:
+    spec = built("--task", "tdo_translation", *TASK, *TAG, *TRAIN, *MODELS["two-stage"], *WIDE)
+    core = spec[1].core
+    count = count_trained(core.spec, 35, 35)
+    assert count.total == sum(part.numel() for part in core.parameters())
+    assert count.layer == sum(part.numel() for part in core.stack.layers[0].parameters())
+    assert count.root == count.total - 12 * count.layer
+
+
+def test_a_table_for_each_config(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "one.conf"
+    path.write_text("--arch tdo_transformer_small\n--max-tokens 1000\nprecision bf16\n")
+    assert main(["estimate", str(path), "--vocab-size", "50", "--memory", "4"]) == 0
+    title, columns, *rows, note = capsys.readouterr().out.splitlines()
+    assert "bf16, batches of 1,000 + 1,000 tokens; GiB of one of 4 workers" in title
+    assert columns.split(maxsplit=2) == ["whole", "sharded", "gathered once"]
+    assert [row[2:28].strip() for row in rows][-2:] == [
+        "activations, checkpointed",
+        "total, checkpointed",
+    ]
+    assert "not measurements" in note
+    assert main(["estimate", str(path), "--memory", "1"]) == 0
+    assert "sharded" not in capsys.readouterr().out
+    assert main(["estimate", str(path), "--memory", "0"]) == 2
+    assert (
+        capsys.readouterr().err == "tdo estimate: error: `--memory` must be at least 1; it is 0\n"
+    )
