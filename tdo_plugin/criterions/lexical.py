@@ -18,6 +18,7 @@ from tdo_plugin.criterions.loss_terms import (
     Sample,
     Update,
     scored_target,
+    scored_tokens,
     spec_of,
     spec_of_training,
 )
@@ -103,9 +104,10 @@ class Lexical:
         logs = {"weight": target.new_full((), len(target) * weight, dtype=torch.float64)}
         if outputs.source_loss is None:
             return LossOutput(logs["weight"].new_zeros((), dtype=torch.float32), logs)
+        ignored = self.options.ignore_prefix_size
         logs |= {
             "nll_loss": outputs.source_loss.detach(),
-            "ntokens": target.ne(self.padding_idx).sum(),
+            "ntokens": scored_tokens(sample, ignored, self.padding_idx),
         }
         return LossOutput(outputs.source_loss * weight, logs)
 

@@ -27,6 +27,13 @@ def scored_target(target: Tensor, ignored: int, padding_idx: int) -> Tensor:
     return scored
 
 
+def scored_tokens(sample: Sample, ignored: int, padding_idx: int) -> int:
+    """The number of tokens that :func:`scored_target` leaves; the host knows it if it is all."""
+    if ignored == 0:
+        return int(sample["ntokens"])
+    return int(sample["target"][:, ignored:].ne(padding_idx).sum())
+
+
 @dataclass(frozen=True)
 class Update:
     """The update of the model that a batch is trained in.
@@ -90,7 +97,7 @@ class LossOutput:
     """
 
     loss: Tensor
-    logs: dict[str, Tensor]
+    logs: dict[str, Tensor | int]
 
 
 class LossTerm(Protocol):

@@ -56,7 +56,7 @@ class NeuronMasks(nn.Module):
         rows = torch.full((num_languages, num_languages), -1)
         self.register_buffer("rows", rows, persistent=False)
         self.register_buffer("unused", torch.zeros_like(self.general), persistent=False)
-        self._has_unused = False  # kept here to avoid a device synchronisation
+        self._with_unused: tuple[str, ...] = ()  # projections; read from the device once
 
     @property
     def widths(self) -> dict[str, int]:
@@ -85,7 +85,8 @@ class NeuronMasks(nn.Module):
         """Announce the pairs (by row) of all later batches; :meth:`still` keeps other neurons."""
         used = self.masks[list(pairs)].any(0)
         self.unused = ~(used | self.general)
-        self._has_unused = bool(self.unused.any())
+        parts = zip(self._projections, self.unused.split(self._widths), strict=True)
+        self._with_unused = tuple(name for name, out in parts if out.any())
 
     def forward(self, sources: Tensor, targets: Tensor) -> Tensor:
         """The row (B,) of each sentence's pair in the gates, given its languages (B,) from 0."""
@@ -112,24 +113,24 @@ class NeuronMasks(nn.Module):
         Their gradient is zero, but weight decay would change them.
         """
         kept = [
-            (parameter, where, parameter.detach()[where].clone())
-            for parameter, where in (self._unused() if self._has_unused else ())
+            (parameter, where, parameter.detach().clone()) for parameter, where in self._unused()
         ]
         try:
             yield
         finally:
             with torch.no_grad():
                 for parameter, where, values in kept:
-                    parameter[where] = values
+                    parameter.copy_(torch.where(where, values, parameter))
 
     def _unused(self) -> Iterator[tuple[Tensor, Tensor]]:
         """Parameters and the entries of each that make or read unused neurons (boolean)."""
         for name, out in zip(self._projections, self.unused.split(self._widths), strict=True):
+            if name not in self._with_unused:
+                continue
             part = self._projections[name]
-            if out.any():
-                yield part.weight, out[:, None].expand_as(part.weight)
-                yield part.bias, out.expand_as(part.bias)
-            if name in self._readers and out.any():
+            yield part.weight, out[:, None].expand_as(part.weight)
+            yield part.bias, out.expand_as(part.bias)
+            if name in self._readers:
                 reader = self._projections[self._readers[name]]
                 yield reader.weight, out.expand_as(reader.weight)
 
