@@ -16,14 +16,7 @@ from fairseq.criterions.label_smoothed_cross_entropy import (
 from fairseq.dataclass import ChoiceEnum
 from torch import Tensor
 
-from tdo_plugin.criterions.loss_terms import (
-    Sample,
-    Update,
-    combined,
-    scored_target,
-    scored_tokens,
-    shared_out,
-)
+from tdo_plugin.criterions.loss_terms import Sample, Update, combined, scored_target, shared_out
 from tdo_plugin.criterions.term_list import TERMS
 from tdo_plugin.criterions.unused_options import reject_unused_options
 from tdo_plugin.errors import UserError
@@ -124,8 +117,7 @@ class LabelSmoothedCrossEntropyTerms(LabelSmoothedCrossEntropyCriterion):
         }
         model_options = combined(list(requests.values()))
         if self.fused and reduce and isinstance(getattr(model, "core", None), TranslationModel):
-            scored = scored_target(sample["target"], self.ignore_prefix_size, self.padding_idx)
-            tokens = scored_tokens(sample, self.ignore_prefix_size, self.padding_idx)
+            scored, tokens = scored_target(sample, self.ignore_prefix_size, self.padding_idx)
             model_options["smoothed_target"] = scored, self.eps, tokens
         net_output = model(**sample["net_input"], **model_options)
         if "smoothed_target" in model_options:

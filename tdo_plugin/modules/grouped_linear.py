@@ -42,7 +42,7 @@ def grouped(x: Tensor, rows: Rows, compute: Callable[..., Tensor], *parameters: 
         compute: takes tokens (n, D) and one row of each parameter, returns (n, E).
         parameters: each (K, ...).
     """
-    places = rows.index.expand(x.shape[:-1]).flatten()
+    places = rows.of_tokens.expand(x.shape[:-1]).flatten()
     sizes = rows.counts.sizes(len(places))
     present = list(sizes) or [0]
     # unbound together, so that all rows share one gradient tensor

@@ -6,7 +6,7 @@ Shapes: B sentences, N tokens, (...) any shape.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal, NamedTuple
@@ -50,7 +50,7 @@ class RowCounts:
 class Rows(NamedTuple):
     """The row of parameters of each token, (...), and the number of sentences of each row."""
 
-    index: Tensor
+    of_tokens: Tensor
     counts: RowCounts
 
 
@@ -99,7 +99,12 @@ class TokenContext:
         distinct = {id(part.counts): part.counts for part in parts}
         counts = next(iter(distinct.values())) if len(distinct) == 1 else {}  # of one batch
         joined = (None if kind[0] is None else torch.cat(kind, dim) for kind in kinds)
-        return cls(*joined, counts=counts)
+        return cls._of(joined, counts)
+
+    @classmethod
+    def _of(cls, kinds: Iterable[Tensor | None], counts: dict[str, RowCounts]) -> TokenContext:
+        norm, target, pair, neurons, position = kinds
+        return cls(norm, target, pair, neurons, position, counts)
 
     def rows(self, kind: Literal["target", "pair"]) -> Rows:
         """The rows of a kind of parameters that the context has."""
@@ -156,7 +161,7 @@ class TokenContext:
         if self is NO_CONTEXT:  # most models have no other, and use it in every layer of a step
             return self
         changed = (kind if kind is None else change(kind) for kind in self._kinds)
-        return TokenContext(*changed, counts=self.counts)
+        return self._of(changed, self.counts)
 
 
 NO_CONTEXT = TokenContext()
