@@ -95,6 +95,8 @@ class TokenContext:
     @classmethod
     def cat(cls, parts: Sequence[TokenContext], dim: int = 0) -> TokenContext:
         """As ``torch.cat``, for contexts with the same kinds of indices."""
+        if not parts:
+            return NO_CONTEXT
         kinds = zip(*(part._kinds for part in parts), strict=True)
         distinct = {id(part.counts): part.counts for part in parts}
         counts = next(iter(distinct.values())) if len(distinct) == 1 else {}  # of one batch
