@@ -24,6 +24,13 @@ def test_searches(name):
     assert found.units["step"] > 8
 
 
+@pytest.mark.full
+@pytest.mark.parametrize("half", [False, True], ids=["fp32", "fp16"])
+@pytest.mark.parametrize("name", TRAININGS)
+def test_searches_of_every_model(name, half):
+    assert not rehearse_search(*TRAININGS[name], beam=2, half=half).unknown()
+
+
 @pytest.mark.parametrize("model", ["two-stage", "language-aware"])
 @pytest.mark.parametrize("analysis", ANALYSES)
 def test_analyses(analysis, model):

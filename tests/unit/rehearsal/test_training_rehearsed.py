@@ -50,7 +50,7 @@ def test_waits_only_where_it_is_known(name, precision):
             assert found.largest <= max(ROWS * VOCABULARY, size) < found.tokens * VOCABULARY
 
 
-@pytest.mark.parametrize("precision", ["fp32", "fp16"])
+@pytest.mark.parametrize("precision", mostly_full(PRECISIONS, 2))
 @pytest.mark.parametrize("arch", mostly_full([*SMALL, *(set(PRESETS) - {*SMALL})], len(SMALL)))
 def test_presets(arch, precision):
     narrow = ("--tdo-adaptation-dim", "6") if arch.startswith("tdo_transformer") else ()
