@@ -22,7 +22,7 @@ def scored_target(sample: Sample, ignored: int, padding_idx: int) -> tuple[Tenso
     """A batch's target (B, T) and its number of tokens without padding.
 
     The first ``ignored`` tokens of each sentence, which are not scored, become padding; then the
-    device is asked for the number.
+    number is read from the device.
     """
     target: Tensor = sample["target"]
     if ignored == 0:

@@ -193,7 +193,7 @@ def linear_cross_entropy(
         target: (...), token ids.
         smoothing: epsilon.
         padding_idx: the padding symbol.
-        tokens: the number of tokens other than padding; None: the device is asked for it.
+        tokens: the number of tokens other than padding; None: it is read from the device.
 
     Returns:
         the loss, differentiable, and the negative log-likelihood, detached; in nats, in at least
