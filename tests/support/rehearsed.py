@@ -15,6 +15,7 @@ from typing import Any
 from unittest import mock
 
 import torch
+from fairseq.logging import metrics
 from fairseq.sequence_generator import SequenceGenerator
 from support.data import BOTH_WAYS, TAG, TASK, TRAIN, iterate, temporary, training_arguments
 from support.neuron_masks import write_masks
@@ -128,6 +129,7 @@ def rehearse(sample: dict[str, Any], work: Callable[[Rehearsal, Counter[str]], N
     units: Counter[str] = Counter()
     with rehearsal() as found, counting(units):
         work(found, units)
+    metrics.reset()  # fairseq keeps logged tensors for the whole process
     return Rehearsed(found.waits, found.lines, units, found.largest, sample["ntokens"])
 
 
