@@ -37,7 +37,8 @@ class Adversary:
         self.generator = generator
         self.lr = lr
         self.anew = anew
-        self.optimizer = torch.optim.Adam(generator.parameters(), betas=BETAS)
+        # fused: only this form skips a step by a flag on the device, which the host never reads
+        self.optimizer = torch.optim.Adam(generator.parameters(), betas=BETAS, fused=True)
 
     def guess(self, embeddings: Tensor, padding: Tensor) -> Tensor:
         """The generator's predictions; gradients reach the embeddings, not the generator."""
@@ -75,8 +76,8 @@ class Adversary:
             summed.zero_()
         if distributed.get_data_parallel_world_size() > 1:
             distributed.all_reduce(summed, group=distributed.get_data_parallel_group())
-        if not (summed.isfinite().all() & (summed[-1] > 0)):  # a single device synchronisation
-            return
+        steps = summed.isfinite().all() & (summed[-1] > 0)
+        self.optimizer.found_inf = (~steps).float()  # type: ignore[attr-defined]  # torch's name
         mean = (summed[:-1] / summed[-1]).split([parameter.numel() for parameter in parameters])
         for parameter, gradient in zip(parameters, mean, strict=True):
             parameter.grad = gradient.view_as(parameter)
@@ -114,13 +115,16 @@ class Adversary:
             )
         self.generator.load_state_dict(stored)
         if not reset_optimizer:
-            # step counts stay on the CPU, where Adam reads them
-            self.optimizer.load_state_dict(move_to_cpu(state["optimizer"]))
+            self._restore(move_to_cpu(state["optimizer"]))
 
     def _join(self, embeddings: Tensor) -> None:
         """Move the generator to the device and type of the embeddings."""
         parameter = next(self.generator.parameters())
         if (parameter.device, parameter.dtype) != (embeddings.device, embeddings.dtype):
             self.generator.to(embeddings)
-            # also moves the optimizer's moments
-            self.optimizer.load_state_dict(self.optimizer.state_dict())
+            self._restore(self.optimizer.state_dict())
+
+    def _restore(self, state: dict[str, Any]) -> None:
+        """Load the optimizer's state, to the device and type of the parameters."""
+        groups = [{**group, "fused": True} for group in state["param_groups"]]  # older ones are not
+        self.optimizer.load_state_dict({**state, "param_groups": groups})

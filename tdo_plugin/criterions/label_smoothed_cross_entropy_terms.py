@@ -117,8 +117,8 @@ class LabelSmoothedCrossEntropyTerms(LabelSmoothedCrossEntropyCriterion):
         }
         model_options = combined(list(requests.values()))
         if self.fused and reduce and isinstance(getattr(model, "core", None), TranslationModel):
-            scored = scored_target(sample["target"], self.ignore_prefix_size, self.padding_idx)
-            model_options["smoothed_target"] = scored, self.eps
+            scored, tokens = scored_target(sample, self.ignore_prefix_size, self.padding_idx)
+            model_options["smoothed_target"] = scored, self.eps, tokens
         net_output = model(**sample["net_input"], **model_options)
         if "smoothed_target" in model_options:
             cross_entropy, nll = net_output[1]["cross_entropy"]

@@ -83,8 +83,8 @@ class Lexical:
                     options.lexical_updates,
                 )
 
-    def _scored(self, sample: Sample) -> Tensor:
-        return scored_target(sample["target"], self.options.ignore_prefix_size, self.padding_idx)
+    def _scored(self, sample: Sample) -> tuple[Tensor, int]:
+        return scored_target(sample, self.options.ignore_prefix_size, self.padding_idx)
 
     def request(self, model: Any, sample: Sample, update: Update | None = None) -> OutputRequest:
         spec = _checked(spec_of(model))
@@ -93,20 +93,18 @@ class Lexical:
             self._weight = float(self.options.lexical_weight * max(left, 0.0))
         if not self._weight:
             return OutputRequest()
-        loss = partial(entry_lexical_nll, target=self._scored(sample))
+        loss = partial(entry_lexical_nll, target=self._scored(sample)[0])
         return OutputRequest(source_layer_outputs=[spec.entry_layer], source_loss=loss)
 
     def loss(
         self, outputs: ModelOutputs, sample: Sample, update: Update | None = None
     ) -> LossOutput:
-        weight, target = self._weight, self._scored(sample)
-        logs = {"weight": target.new_full((), len(target) * weight, dtype=torch.float64)}
+        weight, (target, tokens) = self._weight, self._scored(sample)
+        summed = target.new_full((), len(target) * weight, dtype=torch.float64)
+        logs: dict[str, Tensor | int] = {"weight": summed}
         if outputs.source_loss is None:
-            return LossOutput(logs["weight"].new_zeros((), dtype=torch.float32), logs)
-        logs |= {
-            "nll_loss": outputs.source_loss.detach(),
-            "ntokens": target.ne(self.padding_idx).sum(),
-        }
+            return LossOutput(summed.new_zeros((), dtype=torch.float32), logs)
+        logs |= {"nll_loss": outputs.source_loss.detach(), "ntokens": tokens}
         return LossOutput(outputs.source_loss * weight, logs)
 
 

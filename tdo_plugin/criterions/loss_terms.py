@@ -18,13 +18,18 @@ from tdo_plugin.modules.translation_model import TranslationModel
 Sample = dict[str, Any]
 
 
-def scored_target(target: Tensor, ignored: int, padding_idx: int) -> Tensor:
-    """A target (B, T) whose first ``ignored`` tokens, which are not scored, are padding."""
+def scored_target(sample: Sample, ignored: int, padding_idx: int) -> tuple[Tensor, int]:
+    """A batch's target (B, T) and its number of tokens without padding.
+
+    The first ``ignored`` tokens of each sentence, which are not scored, become padding; then the
+    number is read from the device.
+    """
+    target: Tensor = sample["target"]
     if ignored == 0:
-        return target
+        return target, int(sample["ntokens"])
     scored = target.clone()
     scored[:, :ignored] = padding_idx
-    return scored
+    return scored, int(scored.ne(padding_idx).sum())
 
 
 @dataclass(frozen=True)
@@ -90,7 +95,7 @@ class LossOutput:
     """
 
     loss: Tensor
-    logs: dict[str, Tensor]
+    logs: dict[str, Tensor | int]
 
 
 class LossTerm(Protocol):

@@ -22,7 +22,9 @@ from tdo_plugin.errors import UserError
 from tdo_plugin.models.batch_keys import CLEAN_SOURCE
 from tdo_plugin.models.languages import tag_ids
 from tdo_plugin.modules.losses.reconstruction_loss import reconstruction_loss, reconstruction_target
+from tdo_plugin.modules.source_state import SourceState
 from tdo_plugin.modules.spec import ModelSpec
+from tdo_plugin.modules.translation_model import TranslationModel
 
 logger = logging.getLogger(__name__)
 
@@ -68,11 +70,11 @@ class Reconstruction:
             self._updates = update.number
         if not self._weight:
             return OutputRequest()
-        loss = partial(
-            reconstruction_loss,
-            target=self._target(sample),
-            smoothing=self.options.label_smoothing,
-        )
+        target = self._target(sample)
+        # read before the forward pass, while the device has little left to do
+        tokens = int(target.ne(self.padding_idx).sum())
+        smoothing = self.options.label_smoothing
+        loss = partial(_reconstructed, target=target, smoothing=smoothing, tokens=tokens)
         return OutputRequest(source_layer_outputs=[spec.source_layers], source_loss=loss)
 
     def loss(
@@ -83,11 +85,11 @@ class Reconstruction:
         logs = {"weight": source.new_full((), len(source) * weight, dtype=torch.float64)}
         if outputs.source_loss is None:
             return LossOutput(logs["weight"].new_zeros((), dtype=torch.float32), logs)
-        loss, nll = outputs.source_loss
-        scored = self._target(sample).ne(self.padding_idx)
-        logs |= {"nll_loss": nll.detach(), "ntokens": scored.sum()}
+        loss, nll, tokens = outputs.source_loss
+        logs |= {"nll_loss": nll.detach(), "ntokens": tokens}
         if self.options.reconstruction_normalization == "mean":
-            loss = loss * self._size(scored.any(1), sample) / scored.sum().clamp(min=1)
+            sourced = self._target(sample).ne(self.padding_idx).any(1)
+            loss = loss * self._size(sourced, sample) / max(tokens, 1)
         return LossOutput(loss * weight, logs)
 
     def _target(self, sample: Sample) -> Tensor:
@@ -126,6 +128,13 @@ class Reconstruction:
         }.get((self.options.reconstruction_task, spec.source_attention))
         if why is not None:
             logger.warning("source reconstruction is trivial without --source-noise: %s", why)
+
+
+def _reconstructed(
+    model: TranslationModel, source: SourceState, target: Tensor, smoothing: float, tokens: int
+) -> tuple[Tensor, Tensor, int]:
+    """Loss, negative log-likelihood and the number of tokens that they are summed over."""
+    return *reconstruction_loss(model, source, target, smoothing, tokens), tokens
 
 
 def _checked(spec: ModelSpec | None) -> ModelSpec:

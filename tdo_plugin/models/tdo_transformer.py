@@ -201,7 +201,7 @@ class TdoTransformer(FairseqEncoderDecoderModel):
         source_token_states: Sequence[tuple[int, Tensor]] = (),
         side_sources: Sequence[SourceRequest] = (),
         source_capture: Collection[str] = (),
-        smoothed_target: tuple[Tensor, float] | None = None,
+        smoothed_target: tuple[Tensor, float] | tuple[Tensor, float, int | None] | None = None,
         source_losses: Sequence[SourceLoss] = (),
     ) -> tuple[Tensor, dict[str, Any]]:
         """Logits (B, T, V), and the outputs that a criterion requests.
@@ -220,9 +220,10 @@ class TdoTransformer(FairseqEncoderDecoderModel):
             side_sources: further sources with the batch's target languages; their states are
                 returned under ``side_sources``.
             source_capture: names of tensors inside the source's layers, returned in the state.
-            smoothed_target: target (B, T) and label smoothing. If given, summed cross-entropy and
-                negative log-likelihood are returned under ``cross_entropy``, and features
-                (B, T, D) instead of logits.
+            smoothed_target: target (B, T), label smoothing, and possibly the number of tokens, as
+                for :func:`.linear_cross_entropy`. If given, summed cross-entropy and negative
+                log-likelihood are returned under ``cross_entropy``, and features (B, T, D) instead
+                of logits.
             source_losses: functions of the core and the source's state that use parameters of the
                 model, since wrappers of distributed training require that parameters are used in
                 this pass. Results are returned under ``source_losses``.

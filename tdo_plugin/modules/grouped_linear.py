@@ -9,6 +9,8 @@ from typing import ClassVar, Literal
 import torch
 from torch import Tensor, nn
 
+from tdo_plugin.modules.token_context import Rows
+
 
 class PerLanguage(nn.Module):
     """A module whose parameters (K, ...) all have one row per language or language pair.
@@ -27,7 +29,7 @@ class PerLanguage(nn.Module):
     replaces_plain: ClassVar[bool] = True
 
 
-def grouped(x: Tensor, rows: Tensor, compute: Callable[..., Tensor], *parameters: Tensor) -> Tensor:
+def grouped(x: Tensor, rows: Rows, compute: Callable[..., Tensor], *parameters: Tensor) -> Tensor:
     """``compute`` applied to each token and its row of the parameters: (..., E).
 
     Tokens of the same row are grouped, so that each row needs one product; rows without tokens are
@@ -35,13 +37,14 @@ def grouped(x: Tensor, rows: Tensor, compute: Callable[..., Tensor], *parameters
 
     Args:
         x: (..., D).
-        rows: index of each token's row, from 0, broadcastable to (...).
+        rows: index of each token's row, from 0, broadcastable to (...); every sentence has the same
+            number of tokens.
         compute: takes tokens (n, D) and one row of each parameter, returns (n, E).
         parameters: each (K, ...).
     """
-    places = rows.expand(x.shape[:-1]).flatten()
-    sizes = torch.bincount(places, minlength=len(parameters[0])).tolist()
-    present = [row for row, size in enumerate(sizes) if size] or [0]
+    places = rows.of_tokens.expand(x.shape[:-1]).flatten()
+    sizes = rows.counts.sizes(len(places))
+    present = list(sizes) or [0]
     # unbound together, so that all rows share one gradient tensor
     by_row = list(zip(*(parameter.unbind() for parameter in parameters), strict=True))
     if len(present) == 1:

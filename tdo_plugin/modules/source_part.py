@@ -27,7 +27,7 @@ class SourcePart(nn.Module):
         places = _source_places(batch)
         if places is None:
             return self.sources(x, batch, batch.context)
-        context = batch.context.index_select(0, places)
+        context = batch.context.alike(places)
         changed = self.sources(x.index_select(0, places), batch, context)
         return x.index_copy(0, places, changed)
 

@@ -243,6 +243,11 @@ class ModelSpec:
         return bool(self.needing("pairs", "both languages"))
 
     @cached_property
+    def groups_tokens(self) -> bool:
+        """Whether any part multiplies the tokens of each language or pair by other weights."""
+        return bool(self.needing("languages", "pairs").keys() - {"laln"})
+
+    @cached_property
     def source_layers(self) -> int:
         """The number of layers that a source can pass; the range of source layer indices."""
         return self.num_layers if self.topology == "decoder-only" else self.encoder_layers

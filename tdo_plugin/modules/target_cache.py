@@ -76,7 +76,8 @@ class TargetCache(TargetStore):
         if self._beams > 1:
             unmoved = len(sentences) == present
         else:
-            unmoved = torch.equal(rows, torch.arange(present, device=rows.device))
+            same = len(rows) == present
+            unmoved = same and torch.equal(rows, torch.arange(present, device=rows.device))
         if not unmoved:
             self._select(self._buffer, sentences)
 

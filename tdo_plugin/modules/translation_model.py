@@ -178,18 +178,21 @@ class TranslationModel(nn.Module):
             context = replace(context, neurons=self.neurons(sources, targets))
         if sources is not None and self.pairs is not None:
             context = replace(context, pair=self.pairs(sources, targets))
-        return context
+        return context.counted() if self.spec.groups_tokens else context
 
     def logits(self, features: Tensor) -> Tensor:
         """(..., D) to (..., V)."""
         return self.embeddings.logits(features)
 
     def cross_entropy(
-        self, features: Tensor, target: Tensor, smoothing: float
+        self, features: Tensor, target: Tensor, smoothing: float, tokens: int | None = None
     ) -> tuple[Tensor, Tensor]:
-        """Summed label-smoothed loss and NLL of ``target`` (R, T), without storing all logits."""
+        """Summed label-smoothed loss and NLL of ``target`` (R, T), without storing all logits.
+
+        ``tokens`` is as for :func:`.linear_cross_entropy`.
+        """
         weight = self.embeddings.output_weight
-        return linear_cross_entropy(features, weight, target, smoothing, self.padding_idx)
+        return linear_cross_entropy(features, weight, target, smoothing, self.padding_idx, tokens)
 
     def pack(self) -> None:
         """Convert the weights to the layout for decoding; quantised weights already are."""

@@ -153,7 +153,7 @@ class SourceNoise:
         noised = torch.where(replaced, self._random[drawn], noised)
         counts = {"able": able, "picked": picks, "masked": masks}
         logs = {f"noise_{name}": float(flags.sum()) for name, flags in counts.items()}
-        return noised.to(clean.device), logs
+        return noised.to(clean.device, non_blocking=True), logs
 
     def log(self, logging_outputs: Sequence[dict[str, Any]]) -> None:
         """Log the shares of source tokens that were selected and that were masked."""

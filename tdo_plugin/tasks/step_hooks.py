@@ -8,6 +8,8 @@ from functools import reduce
 from operator import add
 from typing import Any, Protocol
 
+import torch
+
 Sample = dict[str, Any]
 
 
@@ -122,5 +124,5 @@ def key_of(sample: Sample, seed: int, update: int) -> list[int]:
     So a batch's draws are the same on any worker and after resuming, without any state.
     """
     fed = sample["net_input"]
-    columns = (sample["id"], fed["src_lang_id"].flatten(), fed["tgt_lang_id"].flatten())
-    return [seed, update, *(number for column in columns for number in column.tolist())]
+    columns = (sample["id"], fed["src_lang_id"], fed["tgt_lang_id"])
+    return [seed, update, *torch.cat([column.flatten() for column in columns]).tolist()]

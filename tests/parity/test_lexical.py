@@ -102,7 +102,7 @@ def term(**options):
 
 def test_the_weight_falls_in_a_straight_line_and_then_nothing_is_asked(make_model):
     model = SimpleNamespace(core=make_model(**STAGED[0]))
-    sample = {"target": torch.tensor([[3, 4, PAD]])}
+    sample = {"target": torch.tensor([[3, 4, PAD]]), "ntokens": 2}
     lexical = term()
     assert lexical.request(model, sample).source_loss is None  # before the first update
     for number, weight in ((0, 2.0), (5, 1.0), (9, 0.2), (10, 0.0), (50, 0.0)):

@@ -104,9 +104,8 @@ def train_probe(
     watched = held.nonzero()[:, 0].to(states.device)
     optimizer = torch.optim.Adam(probe.parameters(), lr=training.rate)
     best, kept, waited = float("inf"), copy.deepcopy(probe.state_dict()), 0
-    for looked in _rounds((~held).nonzero()[:, 0], training, drawn):
-        for batch in looked:
-            chosen = batch.to(states.device)
+    for looked in _rounds((~held).nonzero()[:, 0], states.device, training, drawn):
+        for chosen in looked:
             optimizer.zero_grad()
             F.cross_entropy(probe(states[chosen]), targets[chosen]).backward()
             optimizer.step()
@@ -122,14 +121,14 @@ def train_probe(
 
 
 def _rounds(
-    numbers: Tensor, training: Training, drawn: torch.Generator
+    numbers: Tensor, device: torch.device, training: Training, drawn: torch.Generator
 ) -> Iterator[Iterable[Tensor]]:
     """The batches between evaluations, epoch after epoch, each in a new random order."""
 
     def batches() -> Iterator[Tensor]:
         while True:
             order = torch.randperm(len(numbers), generator=drawn)
-            yield from numbers[order].split(training.batch)
+            yield from numbers[order].to(device).split(training.batch)
 
     stream = islice(batches(), training.updates)
     interval = max(training.interval, -(-len(numbers) // training.batch))

@@ -61,14 +61,18 @@ def read_states(
     Raises:
         ValueError: the model is in training mode, where dropout would disturb its states.
     """
-    special = torch.tensor(sorted(ignored))
+    special: Tensor | None = None
     columns: list[tuple[Tensor, ...]] = []
     for (direction, lines, tokens, _), outputs in source_outputs(core, batches, layers):
-        kept = ~torch.isin(tokens, special.to(tokens.device))  # (B, S)
+        if special is None:
+            special = torch.tensor(sorted(ignored), device=tokens.device)
+        kept = ~(tokens[..., None] == special).any(-1)  # (B, S)
         positions = kept.cumsum(1) - 1
-        rows = lines.to(tokens.device)[:, None].expand_as(tokens)
+        rows = lines.to(tokens.device, non_blocking=True)[:, None].expand_as(tokens)
         numbers = torch.full_like(tokens, direction)
-        small = [column[kept].cpu() for column in (tokens, positions, rows, numbers)]
-        columns.append((*small, *(outputs[layer][kept].float() for layer in layers)))
-    ids, positions, rows, numbers, *states = map(torch.cat, zip(*columns, strict=True))
-    return TokenStates(ids, positions, rows, numbers, dict(zip(layers, states, strict=True)))
+        places = kept.flatten().nonzero()[:, 0]
+        small = torch.stack([tokens, positions, rows, numbers]).flatten(1)[:, places].cpu()
+        states = (outputs[layer].flatten(0, 1)[places].float() for layer in layers)
+        columns.append((*small, *states))
+    ids, positions, rows, numbers, *by_layer = map(torch.cat, zip(*columns, strict=True))
+    return TokenStates(ids, positions, rows, numbers, dict(zip(layers, by_layer, strict=True)))

@@ -45,7 +45,7 @@ def lexical_nll(
     log_probs = log_probs.masked_fill(padding[:, :, None], -math.inf)
     lengths = (~padding).sum(1).to(single).log()  # (B,)
     nll = lengths[:, None] - log_probs.logsumexp(1)
-    return nll[target.ne(padding_idx)].sum()
+    return nll.masked_fill(target.eq(padding_idx), 0).sum()
 
 
 def entry_lexical_nll(model: TranslationModel, source: SourceState, target: Tensor) -> Tensor:

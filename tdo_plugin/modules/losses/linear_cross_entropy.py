@@ -161,12 +161,25 @@ class _LinearCrossEntropy(torch.autograd.Function):
         return (*parts, None, None, None)
 
 
+def _real_places(real: Tensor, tokens: int | None) -> Tensor:
+    """The indices of true elements, of which there are ``tokens``."""
+    if tokens is None:
+        return real.nonzero()[:, 0]
+    torch._assert_async(real.sum() == tokens, "the batch must have as many tokens as it says")
+    return (~real).int().argsort(stable=True)[:tokens]
+
+
 def _times(gradient: Tensor, upstream: Tensor) -> Tensor:
     return gradient.mul_(upstream.to(gradient.dtype))
 
 
 def linear_cross_entropy(
-    features: Tensor, weight: Tensor, target: Tensor, smoothing: float, padding_idx: int
+    features: Tensor,
+    weight: Tensor,
+    target: Tensor,
+    smoothing: float,
+    padding_idx: int,
+    tokens: int | None = None,
 ) -> tuple[Tensor, Tensor]:
     """Summed label-smoothed loss and negative log-likelihood of ``features @ weight.T``.
 
@@ -180,14 +193,16 @@ def linear_cross_entropy(
         target: (...), token ids.
         smoothing: epsilon.
         padding_idx: the padding symbol.
+        tokens: the number of tokens other than padding; None: it is read from the device.
 
     Returns:
         the loss, differentiable, and the negative log-likelihood, detached; in nats, in at least
         single precision.
     """
     device = features.device.type
-    real = target.ne(padding_idx)
-    features, target = features[real], target[real]
+    places = _real_places(target.ne(padding_idx).flatten(), tokens)
+    features = features.flatten(0, -2).index_select(0, places)
+    target = target.flatten().index_select(0, places)
     if torch.is_autocast_enabled(device):
         dtype = torch.get_autocast_dtype(device)
         features, weight = features.to(dtype), weight.to(dtype)

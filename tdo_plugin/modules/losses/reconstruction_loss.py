@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import torch
 import torch.nn.functional as F
 from torch import Tensor
 
@@ -32,12 +31,18 @@ def reconstruction_target(src_tokens: Tensor, task: str, tags: Tensor, padding_i
     shifted = task == "lm"
     tokens = F.pad(src_tokens[:, 1:], (0, 1), value=padding_idx) if shifted else src_tokens
     # the first token is the one after left padding
-    unpredicted = src_tokens.eq(padding_idx) | torch.isin(tokens, tags)
+    # torch's isin would wait for the device if there are many tags
+    is_tag = (tokens[..., None] == tags).any(-1)
+    unpredicted = src_tokens.eq(padding_idx) | is_tag
     return tokens.masked_fill(unpredicted, padding_idx)
 
 
 def reconstruction_loss(
-    model: TranslationModel, source: SourceState, target: Tensor, smoothing: float
+    model: TranslationModel,
+    source: SourceState,
+    target: Tensor,
+    smoothing: float,
+    tokens: int | None = None,
 ) -> tuple[Tensor, Tensor]:
     """Label-smoothed loss and negative log-likelihood of the source's last states, summed.
 
@@ -46,6 +51,8 @@ def reconstruction_loss(
         source: must contain the requested output of layer ``model.spec.source_layers``.
         target: (B, S), from :func:`reconstruction_target`.
         smoothing: epsilon.
+        tokens: as for :func:`.linear_cross_entropy`.
     """
     last = source.layer_outputs[model.spec.source_layers]
-    return model.cross_entropy(model.stack.readout(last, source.context), target, smoothing)
+    features = model.stack.readout(last, source.context)
+    return model.cross_entropy(features, target, smoothing, tokens)

@@ -48,7 +48,7 @@ class PairAdapters(PerLanguage):
         """
         if context.pair is None:
             raise ValueError("adapters need the language pair of every sentence")
-        return grouped(x, context.pair, _adapted, *self.parameters())
+        return grouped(x, context.rows("pair"), _adapted, *self.parameters())
 
 
 def _adapted(

@@ -37,7 +37,7 @@ class ExpertLinear(PerLanguage, Linear):
         """
         if context.target is None:
             raise ValueError("FFN experts need the language of every sentence")
-        projected = grouped(x, context.target, F.linear, self.weight, self.bias)
+        projected = grouped(x, context.rows("target"), F.linear, self.weight, self.bias)
         return self.through_output(projected, context)
 
     def pack(self) -> None:

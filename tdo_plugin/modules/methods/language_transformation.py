@@ -62,4 +62,4 @@ class LanguageTransformation(PerLanguage):
         """
         if context.target is None:
             raise ValueError("a language-aware transformation needs the language of every sentence")
-        return grouped(x, context.target, torch.matmul, self.weight)
+        return grouped(x, context.rows("target"), torch.matmul, self.weight)

@@ -56,7 +56,7 @@ def project_for_targets(x: Tensor, context: TokenContext, *projections: Projecti
     if context.target is None:
         raise ValueError("target-specific attention needs the language of every sentence")
     parameters = [parameter for part in projections for parameter in (part.weight, part.bias)]
-    projected = grouped(x, context.target, _projected, *parameters)
+    projected = grouped(x, context.rows("target"), _projected, *parameters)
     return split_outputs(projected, context, projections)
 
 

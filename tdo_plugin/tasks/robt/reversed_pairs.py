@@ -120,7 +120,7 @@ class Sides:
             "src_lang_id": torch.tensor(source)[:, None],
             "tgt_lang_id": torch.tensor(target)[:, None],
         }
-        return {name: part.to(device) for name, part in fed.items()}
+        return {name: part.to(device, non_blocking=True) for name, part in fed.items()}
 
     def pseudo_batch(
         self, sample: Sample, translated: Sequence[tuple[Instance, Sequence[int]]]
@@ -137,16 +137,18 @@ class Sides:
         sources = [
             self.source(words, instance.drawn, instance.target) for instance, words in translated
         ]
-        rows = torch.tensor([instance.row for instance, _ in translated]).to(target.device)
+        rows = torch.tensor([instance.row for instance, _ in translated])
+        rows = rows.to(target.device, non_blocking=True)
         chosen = target.index_select(0, rows)
         filled = chosen.ne(self._target.pad())
-        columns = filled.any(0)  # drops columns that only other, longer targets fill
+        # drops columns that only other, longer targets fill
+        columns = filled.any(0).nonzero()[:, 0]
         previous = sample["net_input"]["prev_output_tokens"].index_select(0, rows)
         fed = self.fed(sources, drawn, languages, target.device)
         return {
             "id": ids.index_select(0, rows.to(ids.device)),
             "nsentences": len(translated),
             "ntokens": int(filled.sum()),
-            "net_input": {**fed, "prev_output_tokens": previous[:, columns]},
-            "target": chosen[:, columns],
+            "net_input": {**fed, "prev_output_tokens": previous.index_select(1, columns)},
+            "target": chosen.index_select(1, columns),
         }

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from argparse import Namespace
 from collections.abc import Sequence
+from itertools import accumulate
 from typing import Any, NamedTuple
 
+import torch
 from fairseq import utils
 from torch import Tensor
 
@@ -69,7 +71,7 @@ def _search(
     targets = [query.instance.target for query in queries]
     device = next(model.parameters()).device
     fed = sides.fed([query.source for query in queries], targets, drawn, device)
-    begin = sides.begin(drawn).to(device)
+    begin = sides.begin(drawn).to(device, non_blocking=True)
     limits = [query.most for query in queries]
     if task.args.robt_beam == 1 and not task.args.whole_search and is_possible(model):
         return [*map(tuple, greedy_search(model, fed, begin, limits))]
@@ -91,7 +93,10 @@ def _generated(
     hypotheses = task.build_generator([model], options).generate(
         [model], {"net_input": fed}, prefix_tokens=begin[:, 1:] if tags else None
     )
-    return [ranked[0]["tokens"].tolist() for ranked in hypotheses]
+    best = [ranked[0]["tokens"] for ranked in hypotheses]
+    words: list[int] = torch.cat(best).tolist()  # copied from the device once
+    ends = accumulate(map(len, best))
+    return [words[end - len(tokens) : end] for tokens, end in zip(best, ends, strict=True)]
 
 
 def limit(length: int, ratio: float, longest: int) -> int:

@@ -196,3 +196,25 @@ def test_one_that_fits_is_taken_also_where_it_might_be_missing():
     anew.load_state_dict(trained.state_dict())
     torch.testing.assert_close(weights(anew), weights(trained), check_dtype=False)
     assert len(anew.optimizer.state) == 2
+
+
+def test_no_step_with_a_gradient_that_is_not_finite():
+    """Neither weights nor moments nor the count of steps change, also with an earlier state."""
+    adversary = Adversary(Generator())
+    step(adversary, 1)
+    state = copy.deepcopy(adversary.state_dict())
+    for group in state["optimizer"]["param_groups"]:
+        group["fused"] = None  # as of torch's usual Adam
+    for moments in state["optimizer"]["state"].values():
+        moments["step"] = moments["step"].cpu()
+    resumed = Adversary(Generator())
+    resumed.load_state_dict(state)
+    for trained in (adversary, resumed):
+        embeddings, padding = batch(2)
+        trained.guess(embeddings, padding)  # moves it to the type of the embeddings
+        before = copy.deepcopy(trained.state_dict())
+        trained.step(embeddings * torch.inf, padding, loss_of(padding), Update(lr=0.1))
+        torch.testing.assert_close(trained.state_dict(), before, rtol=0, atol=0)
+        step(trained, 3)
+    # a state is loaded in single precision
+    torch.testing.assert_close(weights(resumed), weights(adversary), rtol=0, atol=1e-6)

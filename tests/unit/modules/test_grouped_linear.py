@@ -120,3 +120,24 @@ def test_pairs_are_found_and_go_with_the_state():
     reordered.load_state_dict(pairs.state_dict())
     assert reordered.names() == ["de-en", "en-fr"]
     assert reordered(sources, targets).tolist() == [1, 0, 1]
+
+
+def test_groups_of_contexts_made_of_others():
+    """However a context arises, its counts are those of its own sentences."""
+    part = moved(PairAdapters(5, 6, 4))
+    whole, x = told([3, 0, 3, 1]), torch.randn(4, 2, 6).double()
+    expected = part(x, whole[:, None])
+    places = torch.tensor([2, 3])
+    for chosen in (whole.counted()[2:], whole[places], whole.index_select(0, places)):
+        torch.testing.assert_close(part(x[2:], chosen[:, None]), expected[2:], **EXACT)
+    beside = TokenContext.cat([whole[:, None].flat(4, 2), whole[2:][:, None].flat(2, 2)])
+    rows = torch.cat([x.flatten(0, 1), x[2:].flatten(0, 1)])
+    wanted = torch.cat([expected.flatten(0, 1), expected[2:].flatten(0, 1)])
+    torch.testing.assert_close(part(rows, beside), wanted, **EXACT)
+
+
+def test_sentences_are_counted_once():
+    languages = told([3, 0, 3, 1])
+    tokens = TokenContext.cat([languages[:, None].flat(4, 3), languages[:, None].flat(4, 5)])
+    assert tokens.counts is languages.counts
+    assert tokens.rows("target").counts.sizes(4 * 8) == {0: 8, 1: 8, 3: 16}

@@ -186,3 +186,20 @@ def test_no_tensor_of_all_logits(monkeypatch):
         loss, _ = linear_cross_entropy(features, weight, torch.arange(64) % 38 + 2, 0.1, PAD)
         loss.backward()
     assert largest == 64 * D  # the features; a block of logits is 8 x 40
+
+
+def test_the_number_of_tokens_changes_nothing(blocks):
+    features, weight, target = batch()
+    results = []
+    for tokens in (None, int(target.ne(PAD).sum())):
+        loss, nll = linear_cross_entropy(features, weight, target, 0.1, PAD, tokens)
+        results.append((loss, nll, *torch.autograd.grad(loss, (features, weight))))
+    assert all(map(torch.equal, *results))
+
+
+def test_the_number_of_tokens_must_be_right():
+    features, weight, target = batch()
+    for wrong in (-1, 1):
+        tokens = int(target.ne(PAD).sum()) + wrong
+        with pytest.raises(RuntimeError, match="as many tokens as it says"):
+            linear_cross_entropy(features, weight, target, 0.1, PAD, tokens)

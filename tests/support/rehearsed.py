@@ -1,0 +1,287 @@
+"""Training steps, searches and analyses on a device that is not there, and their known waits."""
+
+from __future__ import annotations
+
+import functools
+import math
+import re
+from argparse import Namespace
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+import torch
+from fairseq.logging import metrics
+from fairseq.sequence_generator import SequenceGenerator
+from support.data import BOTH_WAYS, TAG, TASK, TRAIN, iterate, temporary, training_arguments
+from support.neuron_masks import write_masks
+from support.rehearsal import DEVICE, Place, Rehearsal, rehearsal
+
+from tdo_plugin.modules.source_state import SourceState
+from tdo_plugin.modules.translation_model import TranslationModel
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "design" / "devices.md"
+VOCABULARY = 3000
+ROWS = 16  # tokens per block of logits
+SMALL = ("--tdo-model-dim", "8", "--tdo-heads", "2", "--tdo-ffn-dim", "12")
+ON_GPU = tuple(word for word in (*TASK, *TAG, *TRAIN) if word != "--cpu")
+PRECISIONS = {"fp32": (), "fp16": ("--fp16",), "bf16": ("--bf16",)}
+COUNTED = (
+    (TranslationModel, "forward", "batch"),
+    (TranslationModel, "encode_all", "encoding"),
+    (TranslationModel, "decode", "step"),
+    (SourceState, "select", "selection"),
+)
+NEURONS = ("--tdo-neuron-masks", "MASKS")  # a file that is made for the model
+
+
+@dataclass(frozen=True)
+class Limit:
+    """How often the host may wait at a place.
+
+    Attributes:
+        times: the number.
+        every: in so many units.
+        units: of what, such as updates.
+    """
+
+    times: int
+    every: int
+    units: tuple[str, ...]
+
+    def allows(self, counted: Counter[str]) -> int:
+        """The number of waits that this much of each unit allows."""
+        done = sum(counted[unit] for unit in self.units)
+        return self.times * math.ceil(done / self.every)
+
+
+@functools.cache
+def known_places() -> dict[Place, Limit]:
+    """The table of the documentation."""
+    places = {}
+    for row in re.findall(r"^\| `(.+?)` \| `(.+?)` \| (.+?) \| (.+?) \|", PAGE.read_text(), re.M):
+        file, function, operation, often = row
+        times, every, units = re.fullmatch(r"(\d+) per (?:(\d+) )?(.+)", often).groups()
+        names = (units.removesuffix("s"),) if every else tuple(units.split(" or "))
+        assert Place(file, function, operation) not in places
+        places[Place(file, function, operation)] = Limit(int(times), int(every or 1), names)
+    return places
+
+
+@dataclass(frozen=True)
+class Rehearsed:
+    """What a rehearsal found.
+
+    Attributes:
+        waits: by place.
+        lines: a line of each place.
+        units: how much was done, in the units of the table.
+        largest: elements of the largest tensor on the device.
+        tokens: of the batch's targets.
+    """
+
+    waits: Counter[Place]
+    lines: dict[Place, int]
+    units: Counter[str]
+    largest: int
+    tokens: int
+
+    def unknown(self) -> list[str]:
+        """Waits that the table does not have, or not so often; one line each."""
+        none = Limit(0, 1, ())
+        return [
+            f"{place.file}:{self.lines[place]} {place.function}: {place.operation}, {times} times "
+            f"in {dict(self.units)}; docs/design/devices.md allows {allowed}"
+            for place, times in sorted(self.waits.items())
+            if times > (allowed := known_places().get(place, none).allows(self.units))
+        ]
+
+
+@contextmanager
+def counting(counted: Counter[str]) -> Iterator[None]:
+    """Count the passes of models, selections of sentences in a search, and hypotheses."""
+    with ExitStack() as stack:
+        for owner, name, unit in COUNTED:
+            original = getattr(owner, name)
+
+            def noting(*words: Any, _original: Any = original, _unit: str = unit, **options: Any):
+                counted[_unit] += 1
+                return _original(*words, **options)
+
+            stack.enter_context(mock.patch.object(owner, name, noting))
+        generate = SequenceGenerator.generate
+
+        def searching(*words: Any, **options: Any) -> Any:
+            hypotheses = generate(*words, **options)
+            counted["hypothesis"] += sum(map(len, hypotheses))
+            return hypotheses
+
+        stack.enter_context(mock.patch.object(SequenceGenerator, "generate", searching))
+        yield
+
+
+def rehearse(sample: dict[str, Any], work: Callable[[Rehearsal, Counter[str]], None]) -> Rehearsed:
+    """What ``work`` does with a batch on the device. It may forget what it found so far."""
+    units: Counter[str] = Counter()
+    with rehearsal() as found, counting(units):
+        work(found, units)
+    metrics.reset()  # fairseq keeps logged tensors for the whole process
+    return Rehearsed(found.waits, found.lines, units, found.largest, sample["ntokens"])
+
+
+def forget(found: Rehearsal, units: Counter[str]) -> None:
+    """Leave out what happened so far."""
+    found.waits.clear()
+    units.clear()
+    found.largest = 0
+
+
+def made(*flags: str, vocabulary: int = VOCABULARY) -> tuple[Any, Any, Any, Any]:
+    """(options, task, model, criterion) of a command line, with a larger vocabulary."""
+    from fairseq import criterions, tasks
+
+    words = ("--save-dir", str(temporary()), *flags)
+    if "MASKS" in words:
+        return _with_masks(words, vocabulary)
+    args = training_arguments(*words)
+    torch.manual_seed(args.seed)
+    task = tasks.setup_task(args)
+    for dictionary in {id(each): each for each in task.dicts.values()}.values():
+        for number in range(len(dictionary), vocabulary):
+            dictionary.add_symbol(f"word{number}")
+    model = task.build_model(args)
+    return args, task, model, criterions.build_criterion(args, task)
+
+
+def _with_masks(words: tuple[str, ...], vocabulary: int) -> tuple[Any, Any, Any, Any]:
+    at = words.index(NEURONS[0])
+    _, _, plain, _ = made(*words[:at], vocabulary=vocabulary)
+    state = plain.state_dict()
+    file = write_masks(temporary() / "masks", plain.core, BOTH_WAYS.split(","), state)
+    built = made(*words[:at], NEURONS[0], str(file), *words[at + 2 :], vocabulary=vocabulary)
+    built[2].load_state_dict(state, args=Namespace(reset_optimizer=True))
+    return built
+
+
+def rehearse_training(*flags: str) -> tuple[Rehearsed, Rehearsed, int]:
+    """An update and a validation step, after a first update.
+
+    Returns:
+        what each found, and the number of the model's parameters.
+    """
+    from fairseq.dataclass.utils import convert_namespace_to_omegaconf
+    from fairseq.trainer import Trainer
+
+    args, task, model, criterion = made(*flags)
+    first, second = iterate(task, "train")[:2]
+    _stir(model)
+    state: dict[str, Any] = {}
+
+    def train(found: Rehearsal, units: Counter[str]) -> None:
+        state["trainer"] = trainer = Trainer(
+            convert_namespace_to_omegaconf(args), task, model, criterion
+        )
+        trainer.begin_epoch(1)
+        trainer.train_step([first])
+        forget(found, units)
+        units["value"] = len(trainer.train_step([second]) or ())
+        units["update"] = 1
+
+    def validate(found: Rehearsal, units: Counter[str]) -> None:
+        units["value"] = len(state["trainer"].valid_step(first))
+
+    size = sum(parameter.numel() for parameter in model.parameters())
+    return rehearse(second, train), rehearse(first, validate), size
+
+
+def _stir(model: Any) -> None:
+    """Change the weights, so that not every translation is a repetition."""
+    with torch.no_grad():
+        for name, parameter in model.named_parameters():
+            size = 2 if "positions" in name else 0.3
+            parameter.add_(torch.randn_like(parameter) * size * (parameter.dim() > 1))
+
+
+def rehearse_search(*flags: str, beam: int = 3, half: bool = False) -> Rehearsed:
+    """A search of the task's generator."""
+    from fairseq import utils
+
+    _, task, model, _ = made(*flags, vocabulary=0)
+    sample = iterate(task, "train")[0]
+    _stir(model)
+
+    def search(found: Rehearsal, units: Counter[str]) -> None:
+        whole = (model.half() if half else model).to(DEVICE).eval()
+        options = Namespace(beam=beam, max_len_a=0, max_len_b=9)
+        generator = task.build_generator([whole], options)
+        batch = utils.move_to_cuda(sample)
+        forget(found, units)
+        task.inference_step(generator, [whole], batch)
+
+    return rehearse(sample, search)
+
+
+def rehearse_importance(*flags: str) -> Rehearsed:
+    """The importance of neurons in a batch, by gradients."""
+    from fairseq import utils
+
+    from tdo_plugin.analysis.neurons.neuron_importance import (
+        METHODS,
+        NeuronMeans,
+        RealPositions,
+        unlike,
+    )
+    from tdo_plugin.modules.methods.neurons import neuron_outputs
+
+    _, task, model, _ = made(*flags)
+    sample = iterate(task, "train")[0]
+
+    def measure(found: Rehearsal, units: Counter[str]) -> None:
+        model.to(DEVICE).eval()
+        batch = utils.move_to_cuda(sample)
+        fed, pad = batch["net_input"], model.core.padding_idx
+        forget(found, units)
+        previous, target = (
+            unlike(fed["src_tokens"], tokens, pad)
+            for tokens in (fed["prev_output_tokens"], batch["target"])
+        )
+        fed = {**fed, "prev_output_tokens": previous}
+        outputs = neuron_outputs(model.core.stack)
+        means = NeuronMeans(outputs, METHODS["taylor"])
+        real = RealPositions(fed["src_tokens"].ne(pad), previous.ne(pad))
+        smoothed = target, 0.1
+        means.add(real, lambda: model(**fed, smoothed_target=smoothed)[1]["cross_entropy"][0])
+        assert means.means
+        units["module"] = len(outputs)
+
+    return rehearse(sample, measure)
+
+
+def rehearse_probe(*flags: str) -> Rehearsed:
+    """The states of two batches at all layers, and a probe trained on them."""
+    from tdo_plugin.analysis.probing.position_probe import Training, train_probe
+    from tdo_plugin.analysis.probing.states import read_states
+    from tdo_plugin.models.tdo_transformer import sentence_context
+
+    _, task, model, _ = made(*flags)
+    samples = iterate(task, "train")[:2]
+
+    def probe(found: Rehearsal, units: Counter[str]) -> None:
+        core = model.to(DEVICE).eval().core
+        batches = []
+        for direction, sample in enumerate(samples):
+            fed = {name: part.to(DEVICE) for name, part in sample["net_input"].items()}
+            context = sentence_context(core, fed["src_lang_id"], fed["tgt_lang_id"])
+            batches.append((direction, sample["id"], fed["src_tokens"], context))
+        forget(found, units)
+        states = read_states(core, batches, (1, core.spec.source_layers), {1, 2})
+        training = Training(updates=6, interval=3, batch=32)
+        probe = train_probe(states.states[1], states.positions, states.lines, 1, training)
+        probe.right(states.states[1], states.positions)
+        units.update(probe=1, epoch=math.ceil(6 / (len(states.lines) / 32)), evaluation=2)
+
+    return rehearse(samples[0], probe)
