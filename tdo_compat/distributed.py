@@ -173,9 +173,9 @@ def at_same_position(state: dict[str, Any]) -> dict[str, Any]:
         state: of the checkpoint, changed in place.
     """
     training = (state.get("cfg") or {}).get("distributed_training") or {}
-    before = training.get("distributed_world_size") or 1
     is_several = torch.distributed.is_initialized()
     now = torch.distributed.get_world_size() if is_several else 1
+    before = training.get("distributed_world_size") or now
     position = (state.get("extra_state") or {}).get("train_iterator")
     if position:
         position["iterations_in_epoch"] = position.get("iterations_in_epoch", 0) * before // now

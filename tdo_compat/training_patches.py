@@ -50,7 +50,7 @@ def _restore_task(module: Any) -> None:
 
 @patch(
     "position-of-workers",
-    "a training that resumes with another number of workers is at another place in its epoch",
+    "a training that resumes with another number of workers repeats or omits sentences",
     "fairseq 0.12.2",
     lambda: True,
     "fairseq.trainer",
@@ -92,19 +92,6 @@ def _loading_goes_on(module: Any) -> None:
     torch, data = module.torch, module.torch.utils.data
     data = overlay(data, DataLoader=obedient_loader(data.DataLoader))
     module.torch = overlay(torch, utils=overlay(torch.utils, data=data))
-
-
-@patch(
-    "position-of-all-workers",
-    "a training that resumes with another number of workers repeats or omits sentences",
-    "fairseq 0.12.2",
-    lambda: True,
-    "fairseq.data.iterators",
-)
-def _resume_with_other_workers(module: Any) -> None:
-    from tdo_compat.position import resume_with_other_workers
-
-    resume_with_other_workers(module.EpochBatchIterator)
 
 
 @patch(

@@ -41,7 +41,6 @@ ALWAYS = {
     "user-dir-by-name",
     "ends-when-told",
     "loading-goes-on",
-    "position-of-all-workers",
     "out-of-memory",
     "named-overflow",
     "workers-end-together",

@@ -15,6 +15,7 @@ from support.data import CROSS_ENTROPY, TAG, TASK, TDO, TRAIN, built, databin, t
 
 from tdo_compat import binarised
 from tdo_compat.binarised import HEADER, MAGIC, count_sentences
+from tdo_compat.distributed import at_same_position
 from tdo_plugin.tasks.loading.lengths import Lengths, SentencePairs, TaggedSentences
 from tdo_plugin.tasks.loading.mapped import MappedSentences
 from tdo_plugin.tasks.loading.passes import Passes, Place
@@ -97,7 +98,7 @@ def test_processes_that_load_data_change_nothing(shards):
     assert [batches for batches, _ in resumed] == [batches for batches, _ in updates[3:]]
 
 
-def test_two_workers_continue_what_four_began(shards):
+def test_two_workers_continue_what_four_began(shards, monkeypatch):
     """The same batches in each update, since both see eight batches in one."""
 
     def streams(workers, frequency, state=None):
@@ -109,9 +110,15 @@ def test_two_workers_continue_what_four_began(shards):
             batches, states = zip(*together, strict=True)
             yield Counter(map(str, itertools.chain.from_iterable(batches))), states[0]
 
+    training = {"distributed_training": {"distributed_world_size": 4}}
     four = list(streams(4, 2))
     for begin in range(0, len(four) - 1, 3):
-        two = streams(2, 4, four[begin][1])
+        position = four[begin][1]
+        with monkeypatch.context() as workers:
+            workers.setattr(torch.distributed, "is_initialized", lambda: True)
+            workers.setattr(torch.distributed, "get_world_size", lambda: 2)
+            at_same_position({"cfg": training, "extra_state": {"train_iterator": position}})
+        two = streams(2, 4, position)
         assert [seen for seen, _ in two] == [seen for seen, _ in four[begin + 1 :]]
 
 
