@@ -143,10 +143,14 @@ GPU_TOKENS, GPU_SENTENCES = (4000, 16_000), 128
 
 # Options of fairseq-train that disable an optimisation, by the metric that shows its effect.
 LOSS, SEARCH = "--cross-entropy whole", "--whole-search"
+OLD_ADAM = "--use-old-adam"  # fairseq's own, step by step
 PLAIN = {
     "training": (
         LOSS,
-        *map("--reference-ops {}".format, ("streams", "projections", "norms", "dropout")),
+        *map(
+            "--reference-ops {}".format, ("products", "streams", "projections", "norms", "dropout")
+        ),
+        OLD_ADAM,
     ),
     "training with InstruCL": ("--reference-ops streams", "--reference-ops tags"),
     "decoding": (SEARCH, "--reference-ops weights"),

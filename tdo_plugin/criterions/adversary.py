@@ -37,7 +37,7 @@ class Adversary:
         self.generator = generator
         self.lr = lr
         self.anew = anew
-        self.optimizer = torch.optim.Adam(generator.parameters(), betas=BETAS)
+        self.optimizer = torch.optim.Adam(generator.parameters(), betas=BETAS, fused=True)
 
     def guess(self, embeddings: Tensor, padding: Tensor) -> Tensor:
         """The generator's predictions; gradients reach the embeddings, not the generator."""
