@@ -28,6 +28,8 @@ METRICS = {
 }
 BYTES = "memory", "decoding memory", "model size"  # kinds of which less is better
 DECODES = "decoding", "decoding memory"
+# kinds by the first word of the command
+CHOSEN = {"train": ("training",), "decode": (*BYTES[1:], "decoding")}
 MEANINGLESS = {
     "training": ("sentences", "beam", "threads"),
     "memory": ("sentences", "beam", "threads"),

@@ -14,6 +14,7 @@ from tdo_plugin.runtime.signals import ended_by_signal
 HELP = "compare speed and memory with stock fairseq and a plain concatenating model"
 EXAMPLE = """
 tdo bench --device cpu --data my-data --json bench.json
+tdo bench train --device cpu --json training.json
 tdo bench decode --against ctranslate2 --json engines.json
 """
 
@@ -26,8 +27,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add(
         "what",
         nargs="?",
-        choices=("decode",),
-        help="decode: only the comparisons of decoding (default: training and memory too)",
+        choices=("train", "decode"),
+        help="only the comparisons of training or decoding (default: both, and memory)",
     )
     add("--device", choices=("cpu", "cuda"), help="device (default: a GPU if available)")
     add(
@@ -64,6 +65,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--growth",
         action="store_true",
         help="instead: how time and memory grow with languages, depth, vocabulary, length and beam",
+    )
+    instead.add_argument(
+        "--roofline",
+        action="store_true",
+        help="instead: the time of each group of operations in an update of ours and of stock's on "
+        "a CPU, and the speed of matrix products relative to the machine's peak",
     )
     instead.add_argument(
         "--against",
@@ -105,6 +112,12 @@ def run(args: argparse.Namespace) -> int:
             raise UserError("`--device` must be cpu with --against; it is cuda")
         if args.plot:
             raise UserError("`--plot` must be left out with --against; it is given")
+    if args.roofline:
+        if args.device == "cuda":
+            raise UserError("`--device` must be cpu with --roofline; it is cuda")
+        given = {"--plot": args.plot, "--rounds": args.rounds, "--cpu-time": args.cpu_time}
+        for option in [name for name, value in given.items() if value]:
+            raise UserError(f"`{option}` must be left out with --roofline; it is given")
     if args.plot:
         if args.each:
             raise UserError("`--plot` must be left out with --each, which has nothing to draw")

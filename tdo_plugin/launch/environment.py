@@ -18,14 +18,19 @@ KEEP_MEMORY = ":".join(
 M_TRIM_THRESHOLD, M_MMAP_MAX = -1, -4  # glibc's names in malloc.h
 
 
-def keep_memory() -> None:
+def keep_memory(cpu: bool) -> None:
     """Make this process keep freed memory from now on, as `KEEP_MEMORY` does from its start.
 
     For a process that was started without `settings`, as by fairseq-train. Huge pages cannot be
     requested this late. Allocator settings by the user are kept.
+
+    Args:
+        cpu: whether it computes on the CPU even if there is a GPU.
     """
+    import torch
+
     mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
-    if mallopt is not None and not _tuned():
+    if mallopt is not None and not _tuned() and (cpu or not torch.cuda.is_available()):
         mallopt(M_MMAP_MAX, 0)
         mallopt(M_TRIM_THRESHOLD, -1)  # never
 

@@ -12,13 +12,13 @@ from tdo_plugin.launch.environment import settings
 TUNING = ("GLIBC_TUNABLES", "MALLOC_")
 INSIDE = """
 from tdo_plugin.launch.environment import keep_memory
-keep_memory()
+keep_memory(cpu=True)
 """
 FAULTS = """
 import resource, torch
-x = torch.ones(16 << 20)
+x = torch.ones(8 << 20)
 before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
-for _ in range(10):
+for _ in range(50):
     y = x * 2
     del y
 print(resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)
