@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from speed.batches import Batch, by_sentences, by_tokens
 from speed.jobs import Job
@@ -68,7 +68,8 @@ class Arena:
         for system, job in self._jobs(comparison, self.batches(comparison), 1).items():
             self.team.member(system).ask("roofline", job)
             every += self.team.member(system).answer()
-        return every
+        peak = max(part.peak for part in every)
+        return [replace(part, peak=peak) for part in every]
 
     def batches(self, comparison: Comparison) -> tuple[Batch, ...]:
         """The batches for all systems.

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-WARM, UPDATES = 3, 2  # updates before the profiled ones, and these
+WARM, UPDATES = 6, 2  # updates before the profiled ones, and these
 SIDE, TRIALS = 2048, 10  # of the product that shows the peak
 
 # inputs of each product: left matrix, right matrix, and whether the right one is transposed
@@ -48,7 +48,7 @@ class Part:
         seconds: per update.
         share: of the update.
         flops: per second; 0 for groups other than products and attention.
-        of_peak: `flops` relative to the machine's peak.
+        peak: FLOPs per second of the machine.
     """
 
     system: str
@@ -56,7 +56,7 @@ class Part:
     seconds: float
     share: float
     flops: float
-    of_peak: float
+    peak: float
 
 
 def head() -> str:
@@ -69,8 +69,9 @@ def head() -> str:
 
 def line(part: Part) -> str:
     """A line of the table."""
-    rates = (f"{part.flops / 1e9:.0f}", f"{part.of_peak:.2f}") if part.flops else ("", "")
-    cells = (part.system, part.group, f"{part.seconds:.3f}", f"{part.share:.2f}", *rates)
+    rate = f"{part.flops / 1e9:.0f}", f"{part.flops / part.peak:.2f}"
+    numbers = f"{part.seconds:.3f}", f"{part.share:.2f}", *(rate if part.flops else ("", ""))
+    cells = part.system, part.group, *numbers
     return f"| {' | '.join(cells)} |"
 
 
@@ -98,7 +99,7 @@ def parts(system: str, run: Callable[[int], object], vocabulary: int) -> list[Pa
     total, limit = seconds.total(), peak()
     rates = {group: flops[group] / seconds[group] if flops[group] else 0.0 for group in GROUPS}
     return [
-        Part(system, group, seconds[group], seconds[group] / total, rate, rate / limit)
+        Part(system, group, seconds[group], seconds[group] / total, rate, limit)
         for group, rate in rates.items()
     ]
 

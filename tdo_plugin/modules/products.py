@@ -40,6 +40,8 @@ def product_for(x: Tensor, outputs: int, dtype: torch.dtype) -> Product:
 
 
 def _onednn(x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+    if not (weight.is_contiguous() or weight.T.is_contiguous()):
+        weight = weight.contiguous()  # oneDNN has no fast code for rows with gaps
     product: Tensor = torch.ops.mkldnn._linear_pointwise.default(x, weight, bias, "none", [], "")
     return product
 

@@ -62,5 +62,9 @@ def test_operations_of_an_update():
 
 
 def test_the_table_is_markdown():
-    rows = [Part("ours", "attention", 0.1, 0.5, 1e9, 0.1), Part("ours", "copies", 0.1, 0.5, 0, 0)]
+    rows = [
+        Part("ours", "attention", 0.1, 0.5, 1e9, 1e10),
+        Part("ours", "copies", 0.1, 0.5, 0, 1e10),
+    ]
     assert {text.count("|") for text in [*head().split("\n"), *map(line, rows)]} == {7}
+    assert line(rows[0]).endswith("| 1 | 0.10 |")

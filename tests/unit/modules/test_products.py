@@ -71,6 +71,22 @@ def test_the_processor_decides(monkeypatch, tmp_path):
 
 
 @needs_onednn
+def test_rows_with_gaps(narrow, monkeypatch):
+    """As an input that is a part of wider rows; its gradient's product has it as the weight."""
+    torch.manual_seed(0)
+    x = torch.randn(40, 32)[:, :16]
+    weight = torch.randn(24, 16, requires_grad=True)
+    upstream = torch.randn(40, 24)
+    for fast, usual in zip(
+        *both(
+            lambda: torch.autograd.grad(lean_linear(x, None, weight), weight, upstream), monkeypatch
+        ),
+        strict=True,
+    ):
+        torch.testing.assert_close(fast, usual, rtol=1e-5, atol=1e-5)
+
+
+@needs_onednn
 @pytest.mark.parametrize("shape", [(40,), (3, 7)], ids=str)
 def test_values_and_gradients_of_projections(narrow, monkeypatch, shape):
     torch.manual_seed(0)
