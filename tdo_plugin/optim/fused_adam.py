@@ -59,8 +59,8 @@ class FusedAdam(adam.Adam):  # type: ignore[misc]
             # fairseq adds epsilon before the bias correction of the second moment, torch after it
             eps = group["eps"] / math.sqrt(1 - beta2**step)
             torch._fused_adamw_(
-                equal,
-                [parameter.grad for parameter in equal],
+                [*equal],
+                [parameter.grad for parameter in equal if parameter.grad is not None],
                 [self.state[parameter]["exp_avg"] for parameter in equal],
                 [self.state[parameter]["exp_avg_sq"] for parameter in equal],
                 [],
@@ -101,8 +101,8 @@ class FairseqAdam(adam.FairseqAdam):  # type: ignore[misc]
     def __init__(self, cfg: Any, params: Any) -> None:
         super().__init__(cfg, params)
         kept = getattr(cfg, "use_old_adam", False) or getattr(cfg, "tpu", False)
-        if type(self._optimizer) is adam.Adam and not kept:
-            self._optimizer = FusedAdam(self._optimizer.param_groups, **self.optimizer_config)
+        if type(self.optimizer) is adam.Adam and not kept:
+            self.optimizer = FusedAdam(self.param_groups, **self.optimizer_config)
 
     def multiply_grads(self, c: Any) -> None:
         """Multiply all gradients by a number or a tensor ()."""

@@ -64,8 +64,7 @@ class _Loss:
             block = features[start : start + most]
             logits = self.product(block)(block, self.weight, None)
             targets = target[start : start + most]
-            for part, chosen in zip(logits.split(few), targets.split(few), strict=True):
-                self._normalise(part, chosen[:, None], sums, gradient)
+            self._normalise(logits, targets, few, sums, gradient)
             yield start, logits
             del logits
 
@@ -73,7 +72,16 @@ class _Loss:
         """The product of a block of features, or of its gradient, and the weight."""
         return product_for(block, len(self.weight), self.weight.dtype)
 
-    def _normalise(self, logits: Tensor, target: Tensor, sums: Tensor, with_gradient: bool) -> None:
+    def _normalise(
+        self, logits: Tensor, target: Tensor, few: int, sums: Tensor, with_gradient: bool
+    ) -> None:
+        """A block, ``few`` tokens at a time; leaves no view of it behind."""
+        for part, chosen in zip(logits.split(few), target.split(few), strict=True):
+            self._normalise_few(part, chosen[:, None], sums, with_gradient)
+
+    def _normalise_few(
+        self, logits: Tensor, target: Tensor, sums: Tensor, with_gradient: bool
+    ) -> None:
         """A few tokens; overwrites their logits with the gradient if it is needed."""
         vocabulary = logits.size(1)
         other = self.smoothing / (vocabulary - 1)
