@@ -98,6 +98,8 @@ class FairseqAdam(adam.FairseqAdam):  # type: ignore[misc]
     It has the same name, since a checkpoint names the class of its optimizer.
     """
 
+    optimizer: Any
+
     def __init__(self, cfg: Any, params: Any) -> None:
         super().__init__(cfg, params)
         kept = getattr(cfg, "use_old_adam", False) or getattr(cfg, "tpu", False)
