@@ -13,7 +13,7 @@ from importlib import metadata
 from pathlib import Path
 from shlex import split
 
-from speed import hardware, plan, plot, utilisation
+from speed import hardware, plan, plot, roofline, utilisation
 from speed.measuring import Arena, Measurement
 from speed.plan import CTRANSLATE2, Comparison
 from speed.rows import Row, head, line, rows
@@ -35,7 +35,7 @@ def bench(args: Namespace) -> int:
         from speed.half_precision import half_precision
 
         return half_precision(args, options(args.options))
-    device = "cpu" if args.against else hardware.device(args.device)
+    device = "cpu" if args.against or args.roofline else hardware.device(args.device)
     precision = hardware.precision(device, args.precision)
     text, extra = texts(args.data), options(args.options)
     facts = hardware.facts(device, precision)
@@ -46,12 +46,15 @@ def bench(args: Namespace) -> int:
     if extra:
         facts["options"] = args.options
     print(*(f"{name} {value}" for name, value in facts.items()), sep=", ")
-    print(head(), flush=True)
+    print(roofline.head() if args.roofline else head(), flush=True)
     with tempfile.TemporaryDirectory(prefix="tdo-bench-") as folder:
         team = WorkerPool(Path(folder), device)
         try:
             arena = Arena(team, device, precision, text, extra, _say, args.cpu_time)
-            _measure(arena, comparisons(args, device), facts, args)
+            if args.roofline:
+                _show_roofline(arena, facts, args)
+            else:
+                _measure(arena, comparisons(args, device), facts, args)
         finally:
             team.end()
     return 0
@@ -94,7 +97,7 @@ def texts(data: Path | None) -> Callable[[Comparison], Text]:
 
 def comparisons(args: Namespace, device: str) -> Sequence[tuple[Comparison, int]]:
     """The comparisons to measure, and the number of rounds for each."""
-    kinds = (*plan.BYTES[1:], "decoding") if args.what == "decode" else plan.METRICS
+    kinds = plan.CHOSEN.get(args.what, tuple(plan.METRICS))
     return [each for each in _every(args, device) if each[0].kind in kinds]
 
 
@@ -113,6 +116,18 @@ def _every(args: Namespace, device: str) -> Sequence[tuple[Comparison, int]]:
     ]
     series = plan.plotted(args.size) if args.plot else []
     return [*table, *((comparison, PLOT_ROUNDS) for comparison in series)]
+
+
+def _show_roofline(arena: Arena, facts: dict[str, object], args: Namespace) -> None:
+    comparison = Comparison("training", plan.TABLE[args.size], (plan.OURS, plan.STOCK))
+    every = arena.roofline(comparison)
+    print(*map(roofline.line, every), sep="\n", flush=True)
+    if args.json:
+        report = [
+            {**asdict(part), "settings": {**comparison.settings(), **facts}} for part in every
+        ]
+        write_text(args.json, [json.dumps(report, indent=1)])
+        print(args.json.resolve())
 
 
 def _measure(

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from speed.batches import Batch, by_sentences, by_tokens
 from speed.jobs import Job
 from speed.plan import BASELINES, BYTES, DECODES, Comparison
+from speed.roofline import Part
 from speed.text import Text
 from speed.worker_pool import WorkerPool
 
@@ -56,6 +57,19 @@ class Arena:
             self._weigh(comparison) if comparison.kind in BYTES else self._time(comparison, rounds)
         )
         return Measurement(comparison, costs)
+
+    def roofline(self, comparison: Comparison) -> list[Part]:
+        """Where an update of each system spends its time.
+
+        Raises:
+            UserError: as in `measure`.
+        """
+        every: list[Part] = []
+        for system, job in self._jobs(comparison, self.batches(comparison), 1).items():
+            self.team.member(system).ask("roofline", job)
+            every += self.team.member(system).answer()
+        peak = max(part.peak for part in every)
+        return [replace(part, peak=peak) for part in every]
 
     def batches(self, comparison: Comparison) -> tuple[Batch, ...]:
         """The batches for all systems.

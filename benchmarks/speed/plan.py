@@ -28,6 +28,8 @@ METRICS = {
 }
 BYTES = "memory", "decoding memory", "model size"  # kinds of which less is better
 DECODES = "decoding", "decoding memory"
+# kinds by the first word of the command
+CHOSEN = {"train": ("training",), "decode": (*BYTES[1:], "decoding")}
 MEANINGLESS = {
     "training": ("sentences", "beam", "threads"),
     "memory": ("sentences", "beam", "threads"),
@@ -143,10 +145,14 @@ GPU_TOKENS, GPU_SENTENCES = (4000, 16_000), 128
 
 # Options of fairseq-train that disable an optimisation, by the metric that shows its effect.
 LOSS, SEARCH = "--cross-entropy whole", "--whole-search"
+OLD_ADAM = "--use-old-adam"  # fairseq's own, step by step
 PLAIN = {
     "training": (
         LOSS,
-        *map("--reference-ops {}".format, ("streams", "projections", "norms", "dropout")),
+        *map(
+            "--reference-ops {}".format, ("products", "streams", "projections", "norms", "dropout")
+        ),
+        OLD_ADAM,
     ),
     "training with InstruCL": ("--reference-ops streams", "--reference-ops tags"),
     "decoding": (SEARCH, "--reference-ops weights"),

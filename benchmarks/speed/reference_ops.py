@@ -4,9 +4,11 @@ The modules of :class:`Builder` are optimised for speed or memory and give the s
 each optimisation can be disabled; ``reference_transformer.py`` does this for fairseq's commands.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
 from types import MappingProxyType
 
+import torch
 from torch import Tensor
 
 from tdo_plugin.modules.attention import any_kernel
@@ -23,6 +25,7 @@ OPS = MappingProxyType(
         "kernels": "also allow cuDNN attention, which makes a plan for every batch shape",
         "masks": "masks even without padding",
         "norms": "keep the outputs of norms for the backward pass instead of recomputing them",
+        "products": "products by MKL on every CPU",
         "projections": "separate products for queries, keys and values",
         "streams": "process sources and target of a batch sequentially instead of packed",
         "tags": "compute the last layer that a tag is read from at all positions",
@@ -46,10 +49,28 @@ class ReferenceModel(TranslationModel):
         self, requests: Sequence[SourceRequest], prev_output_tokens: Tensor
     ) -> tuple[list[SourceState], Tensor]:
         """Process sources first, then the target."""
-        if "streams" not in self.ops:
-            return super().forward(requests, prev_output_tokens)
-        states = self.encode_all(requests)
-        return states, self.decode(prev_output_tokens, states[0])
+        with self.products():
+            if "streams" not in self.ops:
+                return super().forward(requests, prev_output_tokens)
+            states = self.encode_all(requests)
+            return states, self.decode(prev_output_tokens, states[0])
+
+    def cross_entropy(
+        self, features: Tensor, target: Tensor, smoothing: float
+    ) -> tuple[Tensor, Tensor]:
+        """As :meth:`TranslationModel.cross_entropy`."""
+        with self.products():
+            return super().cross_entropy(features, target, smoothing)
+
+    @contextmanager
+    def products(self) -> Iterator[None]:
+        """Choose the library of products, which the forward pass does for both passes."""
+        before = torch.backends.mkldnn.enabled
+        torch.backends.mkldnn.enabled = before and "products" not in self.ops
+        try:
+            yield
+        finally:
+            torch.backends.mkldnn.enabled = before
 
     def pack(self) -> None:
         """Do nothing with the operation `weights`, to keep the training layout."""

@@ -24,6 +24,7 @@ from fairseq.trainer import Trainer
 from speed.batches import Batch, write_dictionary
 from speed.jobs import Job
 from speed.plan import CTRANSLATE2, CTRANSLATE2_INT8, INT8, Setting
+from speed.roofline import Part, parts
 from speed.systems import shared_words, words
 from tdo_plugin.errors import UserError
 from tdo_plugin.launch.environment import cores
@@ -162,6 +163,11 @@ class Stand:
     def run(self, number: int) -> float:
         """The seconds of the `number`-th run of the prepared job."""
         return float(self._runner.run(number))
+
+    def roofline(self, job: Job) -> list[Part]:
+        """Where a system's update spends its time."""
+        self.prepare(job)
+        return parts(job.system, self._runner.run, job.setting.vocabulary)
 
     def model_size(self, job: Job) -> float:
         """The bytes of a system's model in a file."""

@@ -1,8 +1,9 @@
 """The compared systems, as options of fairseq-train.
 
 All have the same depth and width, one matrix for all embeddings, and the TDO paper's optimiser
-(appendix H). `concatenating` has the same parameters as `two-stream`, and decodes with them in
-their training layout. None has adaptation modules, as the stock model has no equivalent.
+(appendix H), which `stock` steps as fairseq does without this package. `concatenating` has the same
+parameters as `two-stream`, and decodes with them in their training layout. None has adaptation
+modules, as the stock model has no equivalent.
 """
 
 from __future__ import annotations
@@ -93,7 +94,7 @@ def _stock(setting: Setting) -> tuple[object, ...]:
         *(*STOCK_TASK, "--arch", "transformer", "--share-all-embeddings"),
         *side("encoder"),
         *side("decoder"),
-        *("--criterion", "label_smoothed_cross_entropy"),
+        *("--criterion", "label_smoothed_cross_entropy", "--use-old-adam"),
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from speed.plan import STOCK
 from speed.processes import SystemProcess
 from tdo_plugin.launch.environment import cores, settings
 
@@ -33,8 +34,13 @@ class WorkerPool:
         self._number = 0  # number of started processes
 
     def member(self, system: str) -> SystemProcess:
-        """The process that trains and decodes a system, with the environment of `tdo train`."""
-        return self._process(system, {**os.environ, **settings(self._gpus, cores())})
+        """The process that trains and decodes a system, with the environment of `tdo train`.
+
+        Stock fairseq has that of a plain fairseq-train, whose allocator is not tuned.
+        """
+        tuned = {} if system == STOCK else settings(self._gpus)
+        threads = {"OMP_NUM_THREADS": str(cores())}
+        return self._process(system, {**os.environ, **tuned, **threads})
 
     def scales(self) -> SystemProcess:
         """The process that measures memory; ends the others, which also use memory."""

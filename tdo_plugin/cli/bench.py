@@ -14,6 +14,7 @@ from tdo_plugin.runtime.signals import ended_by_signal
 HELP = "compare speed and memory with stock fairseq, or half precision with single precision"
 EXAMPLE = """
 tdo bench --device cpu --data my-data --json bench.json
+tdo bench train --device cpu --json training.json
 tdo bench decode --against ctranslate2 --json engines.json
 tdo bench half-precision --path runs/mine/checkpoint_best.pt --data my-data
 """
@@ -28,8 +29,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add(
         "what",
         nargs="?",
-        choices=("decode", HALF),
-        help="decode: only the comparisons of decoding (default: training and memory too); "
+        choices=("train", "decode", HALF),
+        help="train, decode: only the comparisons of training or decoding (default: both, and memory); "
         "half-precision: fp16 and bf16 against fp32, layer by layer: rounding errors, and how near "
         "activations and gradients come to fp16's limits",
     )
@@ -78,6 +79,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="instead: how time and memory grow with languages, depth, vocabulary, length and beam",
     )
     instead.add_argument(
+        "--roofline",
+        action="store_true",
+        help="instead: the time of each group of operations in an update of ours and of stock's on "
+        "a CPU, and the speed of matrix products relative to the machine's peak",
+    )
+    instead.add_argument(
         "--against",
         choices=("ctranslate2",),
         help="with decode, instead: our encoder-decoder in fp32 and int8 on a CPU, against stock "
@@ -123,6 +130,12 @@ def run(args: argparse.Namespace) -> int:
             raise UserError("`--device` must be cpu with --against; it is cuda")
         if args.plot:
             raise UserError("`--plot` must be left out with --against; it is given")
+    if args.roofline:
+        if args.device == "cuda":
+            raise UserError("`--device` must be cpu with --roofline; it is cuda")
+        given = {"--plot": args.plot, "--rounds": args.rounds, "--cpu-time": args.cpu_time}
+        for option in [name for name, value in given.items() if value]:
+            raise UserError(f"`{option}` must be left out with --roofline; it is given")
     if args.plot:
         if args.each:
             raise UserError("`--plot` must be left out with --each, which has nothing to draw")
@@ -138,7 +151,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _check_half_precision(args: argparse.Namespace) -> None:
-    unused = ("precision", "rounds", "each", "growth", "against", "cpu_time", "plot")
+    unused = ("precision", "rounds", "each", "growth", "roofline", "against", "cpu_time", "plot")
     for name in unused:
         if getattr(args, name) not in (None, False):
             option = f"--{name.replace('_', '-')}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 
 # A batch's logits are one block of some hundred megabytes. The C library requests such a block from
@@ -14,6 +15,25 @@ KEEP_MEMORY = ":".join(
     for name, value in {"hugetlb": 1, "mmap_max": 0, "trim_threshold": 1 << 34}.items()
 )
 
+M_TRIM_THRESHOLD, M_MMAP_MAX = -1, -4  # glibc's names in malloc.h
+
+
+def keep_memory(cpu: bool) -> None:
+    """Make this process keep freed memory from now on, as `KEEP_MEMORY` does from its start.
+
+    For a process that was started without `settings`, as by fairseq-train. Huge pages cannot be
+    requested this late. Allocator settings by the user are kept.
+
+    Args:
+        cpu: whether it computes on the CPU even if there is a GPU.
+    """
+    import torch
+
+    mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
+    if mallopt is not None and not _tuned() and (cpu or not torch.cuda.is_available()):
+        mallopt(M_MMAP_MAX, 0)
+        mallopt(M_TRIM_THRESHOLD, -1)  # never
+
 
 def settings(gpus: int, threads: int | None = None) -> dict[str, str]:
     """The variables to set. Allocator settings by the user are kept.
@@ -22,9 +42,12 @@ def settings(gpus: int, threads: int | None = None) -> dict[str, str]:
         gpus: number of GPUs in use; 0 for the CPU.
         threads: CPU threads of the process; None keeps the current setting.
     """
-    tuned = any(name.startswith(("GLIBC_TUNABLES", "MALLOC_")) for name in os.environ)
-    chosen = {} if gpus or tuned else {"GLIBC_TUNABLES": KEEP_MEMORY}
+    chosen = {} if gpus or _tuned() else {"GLIBC_TUNABLES": KEEP_MEMORY}
     return chosen if threads is None else {**chosen, "OMP_NUM_THREADS": str(threads)}
+
+
+def _tuned() -> bool:
+    return any(name.startswith(("GLIBC_TUNABLES", "MALLOC_")) for name in os.environ)
 
 
 def cores() -> int:

@@ -20,6 +20,7 @@ from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 from torch.utils._pytree import tree_leaves
 
+from tdo_plugin.modules.products import Product, product_for
 from tdo_plugin.modules.token_context import NO_CONTEXT, TokenContext
 
 Output = TypeVar("Output")
@@ -61,9 +62,6 @@ def _recompute_of(x: Tensor) -> Recompute | None:
     return recompute if recompute is not None and recompute.version == x._version else None
 
 
-Product = Callable[[Tensor, Tensor, Tensor | None], Tensor]
-
-
 class _LeanLinear(torch.autograd.Function):
     """``F.linear`` with the rows of one or several weights.
 
@@ -78,7 +76,10 @@ class _LeanLinear(torch.autograd.Function):
         kept = (x,) if recompute is None else recompute.inputs
         ctx.save_for_backward(*kept, *weights)
         ctx.kept = len(kept)
-        return F.linear(x, _stacked(weights), bias)
+        stacked = _stacked(weights)
+        ctx.product = product_for(x, len(stacked), stacked.dtype)
+        output: Tensor = ctx.product(x, stacked, bias)
+        return output
 
     @staticmethod
     @once_differentiable
@@ -90,9 +91,9 @@ class _LeanLinear(torch.autograd.Function):
         to_weights: tuple[Tensor | None, ...] = (None,) * len(weights)
         if any(needs_weights):
             x = kept[0] if ctx.compute is None else ctx.compute(*kept)
-            packed = rows.T @ x.flatten(0, -2)
+            packed = ctx.product(rows.T, x.flatten(0, -2).T, None)
             to_weights = packed.split([len(weight) for weight in weights])
-        to_x = gradient @ _stacked(weights) if needs_x else None
+        to_x = ctx.product(gradient, _stacked(weights).T, None) if needs_x else None
         to_bias = rows.sum(0) if needs_bias else None
         return (to_x, None, to_bias, *to_weights)
 
@@ -105,11 +106,13 @@ def lean_linear(x: Tensor, bias: Tensor | None, *weights: Tensor) -> Tensor:
     """``F.linear`` of ``x`` (..., D) with the concatenated rows of the weights.
 
     Keeps less for the backward pass than torch if ``x`` is recomputable or there are several
-    weights; otherwise, and under autocast, it is torch's function.
+    weights, and may use a faster product (see :mod:`.products`); otherwise, and under autocast, it
+    is torch's function.
     """
     recompute = _recompute_of(x)
     lean = len(weights) > 1 or recompute is not None
-    if not lean or torch.is_autocast_enabled(x.device.type):
+    faster = product_for(x, sum(map(len, weights)), weights[0].dtype) is not F.linear
+    if not (lean or faster) or torch.is_autocast_enabled(x.device.type):
         return F.linear(x, _stacked(weights), bias)
     result: Tensor = _LeanLinear.apply(x, recompute, bias, *weights)  # type: ignore[no-untyped-call]
     return result

@@ -10,11 +10,15 @@ import pytest
 from tdo_plugin.launch.environment import settings
 
 TUNING = ("GLIBC_TUNABLES", "MALLOC_")
+INSIDE = """
+from tdo_plugin.launch.environment import keep_memory
+keep_memory(cpu=True)
+"""
 FAULTS = """
 import resource, torch
-x = torch.ones(16 << 20)
+x = torch.ones(8 << 20)
 before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
-for _ in range(10):
+for _ in range(50):
     y = x * 2
     del y
 print(resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)
@@ -23,10 +27,14 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)
 
 @pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="another C library")
 def test_freed_memory_is_not_fetched_anew() -> None:
-    def faults(**variables: str) -> int:
+    def faults(code: str = FAULTS, **variables: str) -> int:
         inherited = {key: value for key, value in os.environ.items() if not key.startswith(TUNING)}
         environment = {**inherited, **variables}
-        command = [sys.executable, "-c", FAULTS]
+        command = [sys.executable, "-c", code]
         return int(subprocess.run(command, env=environment, capture_output=True, check=True).stdout)
 
-    assert faults(**settings(0)) < faults() / 4
+    usual = faults()
+    assert faults(**settings(0)) < usual / 4
+    assert faults(INSIDE + FAULTS) < usual / 4
+    # the user's own settings are kept
+    assert faults(INSIDE + FAULTS, MALLOC_MMAP_THRESHOLD_="65536") > usual / 2

@@ -72,11 +72,16 @@ def test_every_name_is_one_operation(make_model):
             "dropout": not any(type(module) is Dropout for module in model.modules()),
             "masks": any(model._padded(torch.zeros(1, 2, dtype=torch.bool))),
             "norms": not any(getattr(module, "recompute", False) for module in model.modules()),
+            "products": not enabled(model),
             "projections": model.stack.layers[0].attention.project is project_apart,
             "streams": passes(model) == ["source", "source", "target"],
             "tags": model.stack.whole_layers,
             "weights": packed(model) is lean_product,
         }
+
+    def enabled(model):
+        with getattr(model, "products", nullcontext)():
+            return torch.backends.mkldnn.enabled
 
     def passes(model):
         """Which calls of the stack take two sources and a target through."""

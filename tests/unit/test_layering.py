@@ -12,6 +12,7 @@ PACKAGE = Path(__file__).parents[2] / "tdo_plugin"
 # a room may import from the rooms named, and from itself
 ALLOWED = {
     "modules": set(),
+    "optim": set(),
     "analysis": {"modules", "neuron_files", "validation_file", "errors", "names"},
     "models": {"modules", "neuron_files", "errors", "names"},
     "criterions": {"models", "modules", "errors", "names"},

@@ -10,13 +10,17 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 from torch.autograd.function import once_differentiable
+
+from tdo_plugin.modules.products import Product, product_for
 
 # Tokens per block, and rows normalised at a time. Smaller blocks make the products slow, since each
 # adds to the gradient of the whole weight; larger ones take more memory. Within a block, single-
 # precision probabilities are computed for a few rows, on a CPU so that they stay in its cache.
 ROWS = {"cpu": (512, 16), "cuda": (1024, 256)}
+ENTRIES = 8192  # of the vocabulary, whose products are added to the weight's gradient at a time
 
 
 @dataclass(frozen=True)
@@ -53,30 +57,46 @@ class _Loss:
 
         Yields:
             the first token of the block, and the gradient (R, V) of the loss with respect to its
-            logits, which the next block overwrites.
+            logits, to be freed before the next block.
         """
         most, few = self.rows
-        buffer = features.new_empty(min(most, len(features)), len(self.weight))
         for start in range(0, len(features), most):
             block = features[start : start + most]
-            logits = torch.mm(block, self.weight.T, out=buffer[: len(block)])
+            logits = self.product(block)(block, self.weight, None)
             targets = target[start : start + most]
-            for part, chosen in zip(logits.split(few), targets.split(few), strict=True):
-                self._normalise(part, chosen[:, None], sums, gradient)
+            self._normalise(logits, targets, few, sums, gradient)
             yield start, logits
+            del logits
 
-    def _normalise(self, logits: Tensor, target: Tensor, sums: Tensor, with_gradient: bool) -> None:
+    def product(self, block: Tensor) -> Product:
+        """The product of a block of features, or of its gradient, and the weight."""
+        return product_for(block, len(self.weight), self.weight.dtype)
+
+    def _normalise(
+        self, logits: Tensor, target: Tensor, few: int, sums: Tensor, with_gradient: bool
+    ) -> None:
+        """A block, ``few`` tokens at a time; leaves no view of it behind."""
+        for part, chosen in zip(logits.split(few), target.split(few), strict=True):
+            self._normalise_few(part, chosen[:, None], sums, with_gradient)
+
+    def _normalise_few(
+        self, logits: Tensor, target: Tensor, sums: Tensor, with_gradient: bool
+    ) -> None:
         """A few tokens; overwrites their logits with the gradient if it is needed."""
-        other = self.smoothing / (logits.size(1) - 1)
+        vocabulary = logits.size(1)
+        other = self.smoothing / (vocabulary - 1)
         peak = 1 - self.smoothing - other
-        log_probs = torch.log_softmax(logits, 1, dtype=self.single)
-        nll = -log_probs.gather(1, target).sum()
-        sums[0] += peak * nll - other * log_probs.sum()
+        probabilities = torch.softmax(logits, 1, dtype=self.single)
+        # of the likeliest entry, whose probability is at least 1 / V: one pass less than by the
+        # logarithms of all
+        normalizer = (logits.amax(1) - probabilities.amax(1).log_()).sum()
+        nll = normalizer - logits.gather(1, target).sum(dtype=self.single)
+        smooth = vocabulary * normalizer - logits.sum(dtype=self.single)
+        sums[0] += peak * nll + other * smooth
         sums[1] += nll
         if with_gradient:
-            gradient = log_probs.exp_()
-            gradient.scatter_add_(1, target, gradient.new_full(target.shape, -peak))
-            self._store(gradient, other, logits)
+            probabilities.scatter_add_(1, target, probabilities.new_full(target.shape, -peak))
+            self._store(probabilities, other, logits)
 
     def _store(self, probabilities: Tensor, other: float, logits: Tensor) -> None:
         """Write the gradient over the logits, in as few passes as possible."""
@@ -99,20 +119,31 @@ class _Loss:
         to_weight = torch.zeros_like(self.weight, dtype=self.single) if needs_gradient[1] else None
         for start, gradient in self.blocks(features, target, sums, gradient=True):
             block = slice(start, start + len(gradient))
+            product = self.product(features[block])
             if to_features is not None:
-                torch.mm(gradient, self.weight, out=to_features[block])
+                to_features[block] = product(gradient, self.weight.T, None)
             if to_weight is not None:
-                _add_product(to_weight, gradient.T, features[block])
+                _add_product(to_weight, gradient, features[block], product)
+            del gradient
         half = None if to_weight is None else to_weight.to(self.weight.dtype)
         return [to_features, half]
 
 
-def _add_product(total: Tensor, left: Tensor, right: Tensor) -> None:
-    """``total += left @ right``; products of half precision are added in single precision."""
-    if total.dtype == left.dtype:
-        total.addmm_(left, right)
-    else:
-        total += left @ right
+def _add_product(total: Tensor, gradient: Tensor, features: Tensor, product: Product) -> None:
+    """``total += gradient.T @ features``; products of half precision are added in single precision.
+
+    Args:
+        total: (V, D).
+        gradient: (R, V).
+        features: (R, D).
+        product: of these.
+    """
+    if product is F.linear and total.dtype == gradient.dtype:
+        total.addmm_(gradient.T, features)
+        return
+    # a few entries at a time, since the product takes memory before it is added
+    for part, columns in zip(total.split(ENTRIES), gradient.split(ENTRIES, 1), strict=True):
+        part += product(columns.T.contiguous(), features.T, None)
 
 
 class _LinearCrossEntropy(torch.autograd.Function):

@@ -8,6 +8,11 @@ from tdo_plugin.cli import main
 @pytest.mark.parametrize(
     ("words", "text"),
     [
+        (["--roofline", "--device", "cuda"], "`--device` must be cpu with --roofline; it is cuda"),
+        (
+            ["--roofline", "--rounds", "2"],
+            "`--rounds` must be left out with --roofline; it is given",
+        ),
         (["--against", "ctranslate2"], "`--against` must come with decode (tdo bench decode)"),
         (
             ["decode", "--against", "ctranslate2", "--device", "cuda"],

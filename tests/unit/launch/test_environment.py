@@ -1,10 +1,14 @@
 """The environment of trainings and decodings."""
 
 import os
+from types import SimpleNamespace
 
 import pytest
+import torch
 
-from tdo_plugin.launch.environment import cores, settings, threads_each
+import tdo_plugin
+from tdo_plugin.launch import environment
+from tdo_plugin.launch.environment import cores, keep_memory, settings, threads_each
 
 
 def test_on_a_gpu_nothing_but_threads_is_set() -> None:
@@ -24,6 +28,34 @@ def test_what_the_user_has_tuned_stays(monkeypatch: pytest.MonkeyPatch, name: st
     monkeypatch.setenv(name, "131072")
     assert settings(0) == {}
     assert settings(0, 2) == {"OMP_NUM_THREADS": "2"}
+
+
+def test_a_process_keeps_memory_unless_it_uses_a_gpu_or_is_tuned(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    calls: list[tuple[int, int]] = []
+    library = SimpleNamespace(mallopt=lambda *pair: calls.append(pair))
+    monkeypatch.setattr(environment.ctypes, "CDLL", lambda _: library)
+    keep_memory(cpu=True)
+    assert calls == [(environment.M_MMAP_MAX, 0), (environment.M_TRIM_THRESHOLD, -1)]
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    keep_memory(cpu=False)
+    monkeypatch.setenv("MALLOC_ARENA_MAX", "1")
+    keep_memory(cpu=True)
+    monkeypatch.setattr(environment.ctypes, "CDLL", lambda _: SimpleNamespace())
+    monkeypatch.delenv("MALLOC_ARENA_MAX")
+    keep_memory(cpu=True)  # another C library
+    assert len(calls) == 2
+
+
+def test_every_training_keeps_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[bool] = []
+    monkeypatch.setattr(environment, "keep_memory", seen.append)
+    common = SimpleNamespace(cpu=True)
+    with tdo_plugin._record_training(
+        SimpleNamespace(common=common, checkpoint=SimpleNamespace(no_save=True))
+    ):
+        assert seen == [True]
 
 
 def test_processes_share_the_cores(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,1 @@
+"""fairseq's optimizers in faster form."""

@@ -1,0 +1,129 @@
+"""Products by oneDNN: when they are chosen, and that they change rounding alone."""
+
+import pytest
+import torch
+import torch.nn.functional as F
+
+from tdo_plugin.modules import products
+from tdo_plugin.modules.linear import Projection, lean_linear, project_packed
+from tdo_plugin.modules.losses import linear_cross_entropy as losses
+from tdo_plugin.modules.losses.linear_cross_entropy import linear_cross_entropy
+from tdo_plugin.modules.products import _onednn, product_for
+from tdo_plugin.modules.token_context import NO_CONTEXT
+
+needs_onednn = pytest.mark.skipif(
+    not torch.backends.mkldnn.is_available(), reason="torch without oneDNN"
+)
+
+
+@pytest.fixture
+def narrow(monkeypatch):
+    """A processor on which oneDNN is faster, for products of any size."""
+    monkeypatch.setattr(products, "mkl_is_narrow", lambda: True)
+    monkeypatch.setattr(products, "MANY", 1)
+
+
+def both(compute, monkeypatch):
+    """Results with oneDNN and without, each with the product that was chosen last."""
+    results = []
+    for many in (1, 1 << 60):
+        monkeypatch.setattr(products, "MANY", many)
+        results.append(compute())
+    return results
+
+
+@needs_onednn
+def test_only_large_products_in_single_precision_on_a_cpu(monkeypatch):
+    monkeypatch.setattr(products, "mkl_is_narrow", lambda: True)
+    x = torch.zeros(1 << 10, 1 << 6)
+    outputs = products.MANY >> 16
+    assert product_for(x, outputs, x.dtype) is _onednn
+    assert product_for(x[1:], outputs, x.dtype) is F.linear
+    assert product_for(x.double(), outputs, torch.float64) is F.linear
+    assert product_for(x, outputs, torch.bfloat16) is F.linear
+    assert product_for(x.to("meta"), outputs, x.dtype) is F.linear
+    torch.backends.mkldnn.enabled = False
+    try:
+        assert product_for(x, outputs, x.dtype) is F.linear
+    finally:
+        torch.backends.mkldnn.enabled = True
+    monkeypatch.setattr(products, "mkl_is_narrow", lambda: False)
+    assert product_for(x, outputs, x.dtype) is F.linear
+
+
+def test_the_processor_decides(monkeypatch, tmp_path):
+    info = tmp_path / "cpuinfo"
+    monkeypatch.setattr(products, "Path", lambda _: info)
+    monkeypatch.setattr(torch.backends.mkl, "is_available", lambda: True)
+    monkeypatch.setattr(torch.backends.mkldnn, "is_available", lambda: True)
+    monkeypatch.setenv(*products.SHAPES)  # so that it is restored
+    decide = products.mkl_is_narrow.__wrapped__
+    for vendor, width, narrow in (
+        ("AuthenticAMD", "AVX512", True),
+        ("AuthenticAMD", "AVX2", False),
+        ("GenuineIntel", "AVX512", False),
+    ):
+        monkeypatch.setattr(torch.backends.cpu, "get_cpu_capability", lambda width=width: width)
+        info.write_text(f"vendor_id\t: {vendor}\n")
+        assert decide() == narrow
+    info.unlink()
+    assert not decide()
+
+
+@needs_onednn
+def test_rows_with_gaps(narrow, monkeypatch):
+    """As an input that is a part of wider rows; its gradient's product has it as the weight."""
+    torch.manual_seed(0)
+    x = torch.randn(40, 32)[:, :16]
+    weight = torch.randn(24, 16, requires_grad=True)
+    upstream = torch.randn(40, 24)
+    for fast, usual in zip(
+        *both(
+            lambda: torch.autograd.grad(lean_linear(x, None, weight), weight, upstream), monkeypatch
+        ),
+        strict=True,
+    ):
+        torch.testing.assert_close(fast, usual, rtol=1e-5, atol=1e-5)
+
+
+@needs_onednn
+@pytest.mark.parametrize("shape", [(40,), (3, 7)], ids=str)
+def test_values_and_gradients_of_projections(narrow, monkeypatch, shape):
+    torch.manual_seed(0)
+    parts = [Projection(16, 24) for _ in range(3)]
+    x = torch.randn(*shape, 16, requires_grad=True)
+    upstream = torch.randn(*shape, 72)
+
+    def apart():
+        output = torch.cat([lean_linear(x, part.bias, part.weight) for part in parts], -1)
+        return [output, *gradients(output)]
+
+    def packed():
+        output = torch.cat(project_packed(x, NO_CONTEXT, *parts), -1)
+        return [output, *gradients(output)]
+
+    def gradients(output):
+        wanted = [x, *(tensor for part in parts for tensor in part.parameters())]
+        return torch.autograd.grad(output, wanted, upstream)
+
+    for compute in (apart, packed):
+        for fast, usual in zip(*both(compute, monkeypatch), strict=True):
+            torch.testing.assert_close(fast, usual, rtol=1e-5, atol=1e-5)
+
+
+@needs_onednn
+def test_values_and_gradients_of_the_loss(narrow, monkeypatch):
+    """With several blocks of tokens, and of entries of the vocabulary."""
+    monkeypatch.setitem(losses.ROWS, "cpu", (16, 4))
+    monkeypatch.setattr(losses, "ENTRIES", 100)
+    torch.manual_seed(0)
+    features = torch.randn(40, 16, requires_grad=True)
+    weight = torch.randn(250, 16, requires_grad=True)
+    target = torch.randint(2, 250, (40,))
+
+    def compute():
+        loss, nll = linear_cross_entropy(features, weight, target, 0.1, 1)
+        return [loss, nll, *torch.autograd.grad(loss, (features, weight))]
+
+    for fast, usual in zip(*both(compute, monkeypatch), strict=True):
+        torch.testing.assert_close(fast, usual, rtol=1e-5, atol=1e-5)
