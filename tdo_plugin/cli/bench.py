@@ -30,9 +30,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "what",
         nargs="?",
         choices=("train", "decode", HALF),
-        help="train, decode: only the comparisons of training or decoding (default: both, and memory); "
-        "half-precision: fp16 and bf16 against fp32, layer by layer: rounding errors, and how near "
-        "activations and gradients come to fp16's limits",
+        help="train, decode: only the comparisons of training or decoding (default: both, and "
+        "memory); half-precision: fp16 and bf16 against fp32, layer by layer: rounding errors, and "
+        "how near activations and gradients come to fp16's limits",
     )
     add(
         "--path",
