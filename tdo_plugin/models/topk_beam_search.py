@@ -36,8 +36,8 @@ PATIENCE = 8
 class TopKGenerator(SequenceGenerator):
     """fairseq's generator, with its options and hypotheses but a faster search.
 
-    The search needs at least single precision: in half precision many scores are equal, and the
-    winner depends on the search. It does not support forced prefixes and constraints.
+    In half precision many logits of a row are equal, and which of these tokens wins depends on the
+    search, here and in fairseq. Forced prefixes and constraints are left to fairseq's search.
     """
 
     def _generate(
@@ -47,8 +47,7 @@ class TopKGenerator(SequenceGenerator):
         constraints: Tensor | None = None,
         bos_token: int | None = None,
     ) -> list[list[dict[str, Tensor]]]:
-        exact = next(self.model.parameters()).dtype in (torch.float32, torch.float64)
-        if not exact or prefix_tokens is not None or constraints is not None:
+        if prefix_tokens is not None or constraints is not None:
             hypotheses: list[list[dict[str, Tensor]]] = super()._generate(
                 sample, prefix_tokens, constraints, bos_token
             )
@@ -130,7 +129,8 @@ class TopKGenerator(SequenceGenerator):
         """For some rows: the special symbols, then the 2 K likeliest tokens."""
         if self.temperature != 1.0:
             logits = logits / self.temperature
-        log_probs = torch.log_softmax(logits, 1)
+        single = torch.promote_types(logits.dtype, torch.float32)  # as in fairseq
+        log_probs = torch.log_softmax(logits, 1, dtype=single)
         values, likeliest = largest(log_probs[:, SPECIAL:], 2 * self.beam_size)
         special = torch.arange(SPECIAL, device=logits.device).expand(len(logits), -1)
         columns = torch.cat([special, likeliest + SPECIAL], 1)

@@ -268,6 +268,7 @@ def rehearsal() -> Iterator[Rehearsal]:
             (torch.Tensor, "cuda", cuda),
             (bias, "causal_lower_right", causal_lower_right),
             (bias, "_raise_kernel_warnings", lambda *_: None),
+            (torch.accelerator, "current_accelerator", _answering(None)),  # a CUDA build has one
             *((torch.cuda, name, _answering(answer)) for name, answer in answers.items()),
         ):
             stack.enter_context(mock.patch.object(owner, name, function))
