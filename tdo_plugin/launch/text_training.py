@@ -22,7 +22,7 @@ def add_text_options(parser: argparse.ArgumentParser) -> None:
     add(
         "--from-text",
         action="store_true",
-        help="DATA is a text folder (see `tdo preprocess`): training begins after its first 50,000 "
+        help="DATA is a text folder (see `tdo preprocess`): training begins after 50,000 of its "
         "lines are segmented, while the rest follows in the background; SAVE_DIR/data is the data "
         "folder",
     )

@@ -4,6 +4,7 @@ import os
 import random
 import threading
 from collections import Counter
+from dataclasses import replace
 from itertools import chain
 
 import pytest
@@ -166,6 +167,13 @@ def test_other_text_is_refused(text, tmp_path, monkeypatch, shards):
             stream.write("\nx")
     with pytest.raises(UserError, match="`--save-dir` must be new for other text"):
         begin(read_text_folder(text), out, SETTINGS, 1)
+
+
+def test_another_segmentation_is_refused(text, tmp_path):
+    out, other = tmp_path / "data", replace(SETTINGS, segmentation=SegmentationSettings(200))
+    begin(read_text_folder(text), out, SETTINGS, 1)
+    with pytest.raises(UserError, match="`--save-dir` must be new for another segmentation"):
+        begin(read_text_folder(text), out, other, 1)
 
 
 def test_text_that_is_not_utf_8_is_refused_before_the_training(text, tmp_path):
