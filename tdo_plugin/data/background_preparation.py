@@ -110,7 +110,7 @@ def continue_beside(out: Path, workers: int) -> None:
     plan = plan_of(out)
     if plan is None or not (out / _PARTS).is_dir():
         return
-    with alone(out, "--save-dir"):  # the process inherits the lock
+    with alone(out, "DATA"):  # the process inherits the lock
         start(_prepare, out, plan, workers, method="fork")
 
 

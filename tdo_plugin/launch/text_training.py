@@ -66,6 +66,9 @@ def data_folder(args: argparse.Namespace, words: Sequence[str], save_dir: Path) 
                 f"{out} is not there"
             )
         return out
+    earlier = next(save_dir.glob("checkpoint*.pt"), None)
+    if earlier is not None and not out.is_dir():  # of other data
+        raise UserError(f"`--save-dir` must be new for training from text; it has {earlier}")
     from tdo_plugin.data.background_preparation import begin
     from tdo_plugin.data.folder_steps import taken_model
     from tdo_plugin.data.joint_model import SegmentationSettings
