@@ -1,5 +1,6 @@
 """Data folders that are prepared while a training already reads them."""
 
+import math
 import os
 import random
 import threading
@@ -235,6 +236,14 @@ def test_a_training_reads_a_shard_in_each_epoch_and_waits_for_it(text, tmp_path)
     resumed, _, _ = built(*TASK, *directions, "--sampling-temperature", "2", data=data)
     resumed.load_dataset("train", epoch=4)  # what was loaded before does not matter
     assert resumed.dataset("train").virtual_size_per_dataset.tolist() == drawn[3]
+
+
+def test_the_last_epoch_waits_for_no_further_shard(text, tmp_path):
+    out = tmp_path / "data"
+    begin(read_text_folder(text), out, SETTINGS, 1)
+    flags = (*TASK, *CROSS_ENTROPY, "--lang-pairs", "en-de,de-en", "--max-epoch", "1")
+    (log,) = train(tmp_path / "run", *flags, data=read_data_folder(out).path)[-1:]
+    assert math.isfinite(log["loss"])
 
 
 @pytest.mark.long
