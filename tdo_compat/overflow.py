@@ -84,8 +84,8 @@ class Extremes:
     def _see(self, name: str, module: nn.Module, inputs: Any, output: Any) -> None:
         for tensor in _tensors(output):
             self._outputs.append((name, _largest(tensor)))
-            if tensor.requires_grad:
-                tensor.register_hook(partial(self._keep, name))
+            if tensor.requires_grad:  # it may be a parameter, which outlives the pass
+                self._hooks.callback(tensor.register_hook(partial(self._keep, name)).remove)
 
     def _keep(self, name: str, gradient: Tensor) -> None:
         self._gradients.append((name, _largest(gradient)))

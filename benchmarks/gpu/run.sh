@@ -10,7 +10,7 @@
 #   --from DIR      folder with the archives of Multi30k, which are prepared first (default: the embedded corpus)
 #   --out DIR       results: summary.md, JSON files, logs (default: runs/gpu); it must be new or empty
 #   --minutes N     time limit of all parts together (default 10), of which each part has a share
-#   --parts A,B     only these parts (see --dry-run) and the data
+#   --parts A,B     only these parts and the data; a wrong name lists all parts
 #   --device cpu    rehearsal with tiny sizes: the numbers mean nothing
 #   --dry-run       only print the commands
 #
@@ -37,7 +37,13 @@ done
 [[ $minutes =~ ^[1-9][0-9]?$ ]] || die "\`--minutes\` must be a whole number from 1 to 99; it is $minutes"
 [[ $device == cuda || $device == cpu ]] || die "\`--device\` must be cuda or cpu; it is $device"
 [[ -z $data || -z $archives ]] || die "\`--from\` must be left out with --data; it is $archives"
+[[ -z $archives || -d $archives ]] || die "\`--from\` must be a folder; it is $archives"
 [[ -z $data || -f $data/prepared.json ]] || die "\`--data\` must be a data folder (tdo prepare); it is $data"
+known=doctor,speed,first-updates,half-precision,training,translate-fp32,translate-fp16,translate-bf16,score,export
+known+=,exported,serve,neuron_masks,disentangling,back_translation
+for name in ${parts//,/ }; do
+  [[ ,$known, == *",$name,"* ]] || die "\`--parts\` must be among $known; it has $name"
+done
 [[ -z $(ls -A "$out" 2>/dev/null) ]] || die "\`--out\` must be new or empty; it is $out"
 
 python=$VENV/bin/python

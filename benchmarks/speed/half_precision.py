@@ -72,12 +72,16 @@ def half_precision(args: Namespace, extra: Sequence[str]) -> int:
         extra: options of fairseq-train for random weights.
 
     Raises:
-        UserError: an invalid option, or the checkpoint and the data do not match.
+        UserError: an invalid option, the checkpoint and the data do not match, or the loss is not
+            finite.
     """
     device = hardware.device(args.device)
     with tempfile.TemporaryDirectory(prefix="tdo-bench-") as folder, quiet_libraries():
         subject = _trained(args, device) if args.path else _random(args, extra, device, folder)
         numbers = compare(subject.model.to(device), subject.loss)
+    if not math.isfinite(numbers.loss):
+        option = "--path" if args.path else "--options"
+        raise UserError(f"`{option}` must give a finite loss in fp32; it is {numbers.loss}")
     facts = {
         **hardware.facts(device, "fp16 and bf16 against fp32"),
         **{"weights": subject.name, "text": subject.text, "options": args.options},

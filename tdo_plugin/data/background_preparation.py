@@ -60,7 +60,7 @@ def begin(folder: TextFolder, out: Path, settings: PreprocessSettings, workers: 
         workers: processes at a time.
 
     Raises:
-        UserError: as `preprocess`; the folder was made from other text.
+        UserError: as `preprocess`; the folder was made from other text or with other settings.
     """
     with alone(out, "--save-dir"):
         sizes = {folder.named(path): path.stat().st_size for path in folder.files()}
@@ -68,6 +68,11 @@ def begin(folder: TextFolder, out: Path, settings: PreprocessSettings, workers: 
         if (plan and plan.sizes != sizes) or (made and not plan and made.get("text") != sizes):
             raise UserError(
                 f"`--save-dir` must be new for other text; {out} was made from text of other sizes"
+            )
+        if made and made.get("segmentation") != settings.stored(folder)["segmentation"]:
+            raise UserError(
+                f"`--save-dir` must be new for another segmentation; {out} was made with other "
+                "options (--vocab-size, --model-of)"
             )
         if made and (plan is None or (out / SHARDS).is_file()):
             return
@@ -105,7 +110,7 @@ def continue_beside(out: Path, workers: int) -> None:
     plan = plan_of(out)
     if plan is None or not (out / _PARTS).is_dir():
         return
-    with alone(out, "--save-dir"):  # the process inherits the lock
+    with alone(out, "DATA"):  # the process inherits the lock
         start(_prepare, out, plan, workers, method="fork")
 
 
@@ -213,7 +218,8 @@ def _finish(plan: ShardPlan, out: Path) -> None:
     write_lists(folder, out, shard_folders(plan.shards), sha256)
     files = {path.relative_to(out).as_posix() for path in out.rglob("*") if path.is_file()}
     write_mark(out, {**(settings_of(out) or {}), "text": plan.sizes, "from_text": True}, files)
-    shutil.rmtree(out / _PARTS)
+    with _scratch(out) as scratch:  # an interruption must not leave a part of them
+        (out / _PARTS).rename(scratch / _PARTS.name)
     tell(f"{out}: all {plan.shards} shards are prepared")
 
 

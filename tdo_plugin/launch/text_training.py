@@ -22,7 +22,7 @@ def add_text_options(parser: argparse.ArgumentParser) -> None:
     add(
         "--from-text",
         action="store_true",
-        help="DATA is a text folder (see `tdo preprocess`): training begins after its first 50,000 "
+        help="DATA is a text folder (see `tdo preprocess`): training begins after 50,000 of its "
         "lines are segmented, while the rest follows in the background; SAVE_DIR/data is the data "
         "folder",
     )
@@ -66,6 +66,9 @@ def data_folder(args: argparse.Namespace, words: Sequence[str], save_dir: Path) 
                 f"{out} is not there"
             )
         return out
+    earlier = next(save_dir.glob("checkpoint*.pt"), None)
+    if earlier is not None and not out.is_dir():  # of other data
+        raise UserError(f"`--save-dir` must be new for training from text; it has {earlier}")
     from tdo_plugin.data.background_preparation import begin
     from tdo_plugin.data.folder_steps import taken_model
     from tdo_plugin.data.joint_model import SegmentationSettings

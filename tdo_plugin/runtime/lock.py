@@ -57,14 +57,15 @@ def is_locked(out: Path) -> bool:
     except OSError:
         return False
     with lock as stream:
-        return not _taken(stream)
+        return not _taken(stream, shared=True)  # so that others can ask at the same time
 
 
-def _taken(stream: IO[str]) -> bool:
+def _taken(stream: IO[str], shared: bool = False) -> bool:
     import fcntl
 
+    kind = fcntl.LOCK_SH if shared else fcntl.LOCK_EX
     try:
-        fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(stream, kind | fcntl.LOCK_NB)
     except BlockingIOError:
         return False
     return True

@@ -226,6 +226,9 @@ class TdoTranslationTask(TranslationMultiSimpleEpochTask):
                 directions.
         """
         trained = split == getattr(self.args, "train_subset", None)
+        last = getattr(self.args, "max_epoch", 0)
+        if trained and split in self.datasets and 0 < last < kwargs.get("epoch", 1):
+            return  # fairseq loads the shard of the next epoch after the last one, too
         try:
             super().load_dataset(split, *args, **kwargs)
         except (FileNotFoundError, KeyError) as error:

@@ -107,6 +107,12 @@ def test_what_cannot_be_trained_from_text_is_one_line(
     both = ("--model-of", tmp_path, "--vocab-size", "9")
     assert "`--vocab-size` must be left out with --model-of" in refused(*given, *both)
     assert "`--model-of` must be a folder of tdo prepare" in refused(*given, *both[:2])
+    earlier = tmp_path / "earlier" / "checkpoint_last.pt"
+    earlier.parent.mkdir()
+    earlier.touch()
+    assert f"`--save-dir` must be new for training from text; it has {earlier}" in refused(
+        *given, "--save-dir", earlier.parent
+    )
     with (text / "train.de-en.de").open("a", encoding="utf-8") as stream:
         stream.write("eins zu viel\n")
     assert "must have as many lines as" in refused(*given)

@@ -37,6 +37,8 @@ def test_a_dry_run_prints_every_part_and_writes_nothing(clone: Path, tmp_path: P
         (["--minutes", "0"], "`--minutes` must be a whole number from 1 to 99; it is 0"),
         (["--minutes"], "`--minutes` must have a value; it has none"),
         (["--data", "/"], "`--data` must be a data folder (tdo prepare); it is /"),
+        (["--from", "/none"], "`--from` must be a folder; it is /none"),
+        (["--parts", "score,scores"], "back_translation; it has scores"),
         (["--device", "tpu"], "`--device` must be cuda or cpu; it is tpu"),
         (["--all"], "options must be those of --help; `--all` is not"),
     ],

@@ -1,9 +1,11 @@
 """`tdo bench half-precision`, of random weights and of a checkpoint."""
 
 import json
+import math
 import re
 
 import pytest
+import torch
 from support.commands import told
 from support.prepared import prepared, trained
 
@@ -34,6 +36,18 @@ def test_a_checkpoint_with_its_losses(capsys):
     printed, _ = told(capsys, *HALF, "--path", path, "--data", prepared().root)
     assert f"weights {path}, instrucl, text {prepared().root}" in printed
     assert "overflow" not in printed.replace("without overflow", "")
+
+
+@pytest.mark.long
+def test_a_diverged_checkpoint_is_refused(capsys, tmp_path):
+    path = tmp_path / "diverged.pt"
+    model = trained("--criterion", "label_smoothed_cross_entropy_instrucl")
+    state = torch.load(model, weights_only=False)
+    name = next(name for name in state["model"] if name.endswith("inner.weight"))
+    torch.save({**state, "model": {**state["model"], name: state["model"][name] * math.nan}}, path)
+    words = ("--path", path, "--data", prepared().root)
+    _, error = told(capsys, *HALF, *words, code=2)
+    assert error.endswith("`--path` must give a finite loss in fp32; it is nan\n")
 
 
 @pytest.mark.parametrize(

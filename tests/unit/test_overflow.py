@@ -131,6 +131,20 @@ def test_hooks_are_removed():
     assert not any(part._post_accumulate_grad_hooks for part in observed.parameters())
 
 
+def test_no_hook_stays_on_a_parameter_that_a_module_returns():
+    class Factor(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.weight = nn.Parameter(torch.ones(3))
+
+        def forward(self, x):
+            return self.weight
+
+    observed = Factor()
+    passed(nn.Sequential(observed), torch.ones(3))
+    assert not observed.weight._backward_hooks
+
+
 def test_unequal_workers_keep_fairseqs_own_message():
     finding = _Finding("the output of x is large")
     finding.__context__ = FloatingPointError("Fatal error: gradients are inconsistent between ...")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence, Sized
 from functools import cached_property
+from itertools import count
 from math import lcm
 from pathlib import Path
 from typing import Any
@@ -44,8 +45,8 @@ class ShardedDataManager(MultilingualDatasetManager):
 
     def estimate_global_pass_epoch(self, epoch: int) -> int | None:
         """The number of a virtual epoch's pass, from 1, which determines its shard; or None."""
-        if self.is_keyed:
-            return self.passes_over_shards().at(epoch).number + 1
+        if passes := self.passes_over_shards():
+            return passes.at(epoch).number + 1
         number: int | None = super().estimate_global_pass_epoch(epoch)
         return number
 
@@ -56,10 +57,9 @@ class ShardedDataManager(MultilingualDatasetManager):
 
         Here they are counted: keyed draws count sentences, `--from-text` lines of the text.
         """
-        if self.is_keyed and len(self._shards) > 1:
+        if self.is_keyed and self._count > 1:
             counts = self.get_split_num_data_shards(self.args.train_subset)
-            columns = zip(params, zip(*self._shards, strict=True), strict=True)
-            return [sum(column[: counts[param["key"]]]) for param, column in columns]
+            return [sum(shard[key] for shard in self._shards[: counts[key]]) for key, _ in datasets]
         sizes = super().get_train_dataset_sizes(params, datasets, epoch, shard_epoch)
         if plan := plan_of(Path(split_paths(self.args.data)[0])):
             for place, param in enumerate(params):
@@ -72,30 +72,53 @@ class ShardedDataManager(MultilingualDatasetManager):
     def is_keyed(self) -> bool:
         return getattr(self.args, "virtual_epoch_draw", "fairseq") == "keyed"
 
+    @property
+    def _count(self) -> int:
+        """The number of shards after which those of all directions begin again together."""
+        return lcm(*self.get_split_num_data_shards(self.args.train_subset).values())
+
     @cached_property
-    def _shards(self) -> list[list[int]]:
-        """For each shard, the number of sentences of each direction."""
+    def _shards(self) -> list[dict[str, int]]:
+        """For each shard, the number of sentences of each direction, by key."""
         split = self.args.train_subset
         return [
-            [self._sentences(param) for param in self.get_split_data_param_list(split, 1, number)]
-            for number in range(1, lcm(*self.get_split_num_data_shards(split).values()) + 1)
+            {
+                param["key"]: self._sentences(param)
+                for param in self.get_split_data_param_list(split, 1, number)
+            }
+            for number in range(1, self._count + 1)
         ]
 
     def _sentences(self, param: Mapping[str, Any]) -> int:
-        """The number of sentences of a direction in a shard."""
-        split, folder, languages = param["split"], param["data_path"], (param["src"], param["tgt"])
-        for pair in (languages, languages[::-1]):
-            if self.split_exists(split, *pair, param["tgt"], folder, self.args.dataset_impl):
-                return count_sentences(f"{folder}/{split}.{'-'.join(pair)}.{param['tgt']}")
-        raise FileNotFoundError(f"{folder}/{split}.{'-'.join(languages)}")
+        """The number of sentences of a direction in a shard, in all files (`train`, `train1`)."""
+        folder, target, total = param["data_path"], param["tgt"], 0
+        languages = param["src"], target
+        for number in count():
+            split = f"{param['split']}{number or ''}"
+            for pair in (languages, languages[::-1]):
+                if self.split_exists(split, *pair, target, folder, self.args.dataset_impl):
+                    copies = 1 if number else self.args.upsample_primary
+                    name = f"{split}.{'-'.join(pair)}.{target}"
+                    total += copies * count_sentences(f"{folder}/{name}")
+                    break
+            else:
+                break
+        if not number:
+            raise FileNotFoundError(f"{folder}/{split}.{'-'.join(languages)}")
+        return total
 
-    def passes_over_shards(self) -> Passes:
-        """The passes over all shards; all have the same sampling ratios."""
+    def passes_over_shards(self) -> Passes | None:
+        """The passes of keyed draws over several shards; all have the same sampling ratios.
+
+        None of a single shard, and of other draws.
+        """
+        if not self.is_keyed or self._count == 1:
+            return None
         params = self.get_split_data_param_list(self.args.train_subset, 1, 1)
         sizes = []
         for counts in self._shards:
-            ranges = [range(count) for count in counts]
-            datasets = [(param["key"], rows) for param, rows in zip(params, ranges, strict=True)]
+            ranges = [range(size) for size in counts.values()]
+            datasets = list(zip(counts, ranges, strict=True))
             ratios = self.get_sampling_ratios(params, datasets, 1)
             sizes.append(self.virtual_size(ratios, ranges))
         return Passes(sizes, self.args.virtual_epoch_size)

@@ -1,9 +1,11 @@
 """Data folders that are prepared while a training already reads them."""
 
+import math
 import os
 import random
 import threading
 from collections import Counter
+from dataclasses import replace
 from itertools import chain
 
 import pytest
@@ -168,6 +170,13 @@ def test_other_text_is_refused(text, tmp_path, monkeypatch, shards):
         begin(read_text_folder(text), out, SETTINGS, 1)
 
 
+def test_another_segmentation_is_refused(text, tmp_path):
+    out, other = tmp_path / "data", replace(SETTINGS, segmentation=SegmentationSettings(200))
+    begin(read_text_folder(text), out, SETTINGS, 1)
+    with pytest.raises(UserError, match="`--save-dir` must be new for another segmentation"):
+        begin(read_text_folder(text), out, other, 1)
+
+
 def test_text_that_is_not_utf_8_is_refused_before_the_training(text, tmp_path):
     path = text / "train.en-de.de"
     lines = path.read_bytes().split(b"\n")
@@ -227,6 +236,14 @@ def test_a_training_reads_a_shard_in_each_epoch_and_waits_for_it(text, tmp_path)
     resumed, _, _ = built(*TASK, *directions, "--sampling-temperature", "2", data=data)
     resumed.load_dataset("train", epoch=4)  # what was loaded before does not matter
     assert resumed.dataset("train").virtual_size_per_dataset.tolist() == drawn[3]
+
+
+def test_the_last_epoch_waits_for_no_further_shard(text, tmp_path):
+    out = tmp_path / "data"
+    begin(read_text_folder(text), out, SETTINGS, 1)
+    flags = (*TASK, *CROSS_ENTROPY, "--lang-pairs", "en-de,de-en", "--max-epoch", "1")
+    (log,) = train(tmp_path / "run", *flags, data=read_data_folder(out).path)[-1:]
+    assert math.isfinite(log["loss"])
 
 
 @pytest.mark.long

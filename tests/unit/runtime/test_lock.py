@@ -8,7 +8,7 @@ import pytest
 
 from tdo_plugin.cli import main
 from tdo_plugin.errors import UserError
-from tdo_plugin.runtime.lock import LOCK, alone
+from tdo_plugin.runtime.lock import LOCK, alone, is_locked
 
 
 def test_two_runs_do_not_write_to_one_folder(tmp_path: Path) -> None:
@@ -28,6 +28,15 @@ def test_what_a_killed_run_leaves_behind_is_waited_for(tmp_path: Path) -> None:
     ending.start()
     with alone(out):
         assert left.closed
+
+
+def test_asking_for_a_lock_does_not_take_it(tmp_path: Path) -> None:
+    assert not is_locked(tmp_path)
+    with alone(tmp_path):
+        assert is_locked(tmp_path)
+    with (tmp_path / LOCK).open() as asking:
+        fcntl.flock(asking, fcntl.LOCK_SH)  # as another worker that waits for a shard
+        assert not is_locked(tmp_path)
 
 
 def test_a_file_is_no_folder(tmp_path: Path) -> None:

@@ -118,6 +118,7 @@ def test_a_virtual_size_is_of_both_together(size):
 
 
 VIRTUAL = ("--virtual-epoch-size", "50")
+KEYED = ("--virtual-epoch-draw", "keyed")
 
 
 @pytest.mark.parametrize("draw", ["fairseq", "keyed"])
@@ -177,16 +178,16 @@ def test_workers_share_an_epoch():
     assert both == Counter(rows_of(task, max_tokens=40))
 
 
-def test_shards_of_the_pairs(tmp_path):
+@pytest.mark.parametrize("draw", [(), ("--virtual-epoch-size", "999", *KEYED)])
+def test_shards_of_the_pairs(tmp_path, draw):
     """Every epoch has its share, whichever shard of the pairs it reads."""
     import shutil
 
     shards = [tmp_path / name for name in ("first", "second")]
     for shard in shards:
         shutil.copytree(databin(), shard)
-    task, _, _ = built(
-        *FLAGS, *TAG, "--monolingual", str(monolingual()), data=":".join(map(str, shards))
-    )
+    flags = (*FLAGS, *TAG, *draw, "--monolingual", str(monolingual()))
+    task, _, _ = built(*flags, data=":".join(map(str, shards)))
     for epoch in (1, 2):
         task.load_dataset("train", epoch=epoch)
         counts = counts_of(task, epoch=epoch)

@@ -141,6 +141,18 @@ def test_a_pass_has_every_sentence_of_its_shard_once(shards):
     assert [finished[number] for number in range(6)] == sizes
 
 
+@pytest.mark.parametrize("shards", [1, 2])
+def test_further_training_files_are_in_the_passes(tmp_path, shards):
+    shutil.copytree(databin(), tmp_path, dirs_exist_ok=True)
+    for path in databin().glob("valid.*"):
+        shutil.copy(path, tmp_path / path.name.replace("valid", "train1"))
+    flags = ("--sampling-method", "concat", "--upsample-primary", "2")
+    folders = ":".join(map(str, (tmp_path, databin())[:shards]))
+    data = Stream(*flags, data=folders).task.dataset("train")
+    assert data.passes.sizes[0] == sum(map(len, data.datasets)) == 2 * 144 + 36
+    assert len(data.passes.sizes) == shards
+
+
 def test_losses_of_a_resumed_training(shards, tmp_path):
     flags = (*FLAGS, *CROSS_ENTROPY, "--update-freq", "2", "--max-tokens", "60")
     whole = train(tmp_path / "whole", *flags, "--max-update", "12", data=shards)
