@@ -21,7 +21,7 @@ COSTS = ("neuron_masks", "disentangling", "back_translation")
 
 def summary(out: Path) -> Iterator[str]:
     """The lines of the page."""
-    yield "# Measured on a GPU"
+    yield "# Measured by benchmarks/gpu/run.sh"
     yield from _parts(out)
     yield from _speed(_read(out / "speed.json") or [])
     for name in COSTS:
@@ -55,11 +55,11 @@ def _parts(out: Path) -> Iterator[str]:
 def _speed(rows: list[dict[str, Any]]) -> Iterator[str]:
     shown = []
     for row in rows:
-        least, most = row["spread"]
         settings = row["settings"]
         cost, base = (f"{settings[key]:.3g}" for key in ("cost", "baseline_cost"))
-        ratio = f"{row['ratio']:.2f} ({least:.2f} to {most:.2f})"
-        shown.append((row["title"], row["baseline"], ratio, f"{cost}, {base} {settings['unit']}"))
+        shown.append(
+            (row["title"], row["baseline"], _ratio(row), f"{cost}, {base} {settings['unit']}")
+        )
     if rows:
         facts = rows[0]["settings"]
         yield ""
@@ -67,13 +67,15 @@ def _speed(rows: list[dict[str, Any]]) -> Iterator[str]:
     yield from _table("Speed and memory", ("what", "against", "ratio", "ours, baseline"), shown)
 
 
+def _ratio(row: dict[str, Any]) -> str:
+    least, most = row["spread"]
+    return f"{row['ratio']:.2f} ({least:.2f} to {most:.2f})"
+
+
 def _cost(name: str, rows: list[dict[str, Any]]) -> Iterator[str]:
     shown = []
     for row in rows:
-        least, most = row["spread"]
-        settings = row["settings"]
-        ratio = f"{row['ratio']:.2f} ({least:.2f} to {most:.2f})"
-        shown.append((row["system"], ratio, f"{settings['baseline_cost']:.3g} s"))
+        shown.append((row["system"], _ratio(row), f"{row['settings']['baseline_cost']:.3g} s"))
     yield from _table(f"Cost: {name}", ("an update with", "ratio", "plain"), shown)
 
 

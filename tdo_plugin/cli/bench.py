@@ -158,6 +158,10 @@ def _check_half_precision(args: argparse.Namespace) -> None:
             raise UserError(f"`{option}` must be left out with half-precision; it is given")
     if args.path and not args.data:
         raise UserError("`--data` must be given with --path; it is not")
+    if args.path and args.size != "paper":
+        raise UserError(
+            f"`--size` must be left out with --path, which has its own; it is {args.size}"
+        )
     if args.path and args.options:
         raise UserError(
             f"`--options` must be left out with --path, whose model they cannot change; it is "

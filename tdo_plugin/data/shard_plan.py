@@ -105,7 +105,7 @@ def wait_for(shard: Path) -> None:
             alive = time.monotonic()
         elif time.monotonic() - alive > PATIENCE:
             raise UserError(
-                f"`data` must be prepared further; {shard} is empty and no process makes it "
+                f"`data` must have all of its shards; {shard} is empty and no process prepares it "
                 "(`tdo resume` continues both)"
             )
         time.sleep(PAUSE)

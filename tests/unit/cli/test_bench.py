@@ -13,6 +13,10 @@ from tdo_plugin.cli import main
             ["--roofline", "--rounds", "2"],
             "`--rounds` must be left out with --roofline; it is given",
         ),
+        (
+            ["half-precision", "--path", "a.pt", "--data", ".", "--size", "small"],
+            "`--size` must be left out with --path",
+        ),
         (["--against", "ctranslate2"], "`--against` must come with decode (tdo bench decode)"),
         (
             ["decode", "--against", "ctranslate2", "--device", "cuda"],
