@@ -73,7 +73,8 @@ class FusedAdam(adam.Adam):  # type: ignore[misc]
             torch._fused_adamw_(
                 [*equal],
                 [parameter.grad for parameter in equal if parameter.grad is not None],
-                *([self.state[parameter][name] for parameter in equal] for name in MOMENTS),
+                [self.state[parameter]["exp_avg"] for parameter in equal],
+                [self.state[parameter]["exp_avg_sq"] for parameter in equal],
                 [],
                 [torch.full((), float(step), device=device)] * len(equal),
                 lr=group["lr"],
