@@ -56,11 +56,11 @@ class ReferenceModel(TranslationModel):
             return states, self.decode(prev_output_tokens, states[0])
 
     def cross_entropy(
-        self, features: Tensor, target: Tensor, smoothing: float
+        self, features: Tensor, target: Tensor, smoothing: float, tokens: int | None = None
     ) -> tuple[Tensor, Tensor]:
         """As :meth:`TranslationModel.cross_entropy`."""
         with self.products():
-            return super().cross_entropy(features, target, smoothing)
+            return super().cross_entropy(features, target, smoothing, tokens)
 
     @contextmanager
     def products(self) -> Iterator[None]:

@@ -131,6 +131,8 @@ def run(args: argparse.Namespace) -> int:
         if args.plot:
             raise UserError("`--plot` must be left out with --against; it is given")
     if args.roofline:
+        if args.what == "decode":
+            raise UserError("`--roofline` must be left out with decode; it is given")
         if args.device == "cuda":
             raise UserError("`--device` must be cpu with --roofline; it is cuda")
         given = {"--plot": args.plot, "--rounds": args.rounds, "--cpu-time": args.cpu_time}

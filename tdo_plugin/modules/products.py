@@ -18,10 +18,10 @@ from torch import Tensor
 
 Product = Callable[[Tensor, Tensor, Tensor | None], Tensor]
 
-MANY = 1 << 26  # multiplications from which oneDNN's preparation for a new shape is worth its time
+MIN_MULTIPLICATIONS = 1 << 26  # fewer do not repay oneDNN's preparation for a new shape
 # oneDNN keeps its code for each shape, some 0.6 MB; batches have ever new shapes, and those of one
 # batch are fewer than this. oneDNN reads the variable at its first product.
-SHAPES = "ONEDNN_PRIMITIVE_CACHE_CAPACITY", "64"
+SHAPE_CACHE = "ONEDNN_PRIMITIVE_CACHE_CAPACITY", "64"
 
 
 def product_for(x: Tensor, outputs: int, dtype: torch.dtype) -> Product:
@@ -35,7 +35,7 @@ def product_for(x: Tensor, outputs: int, dtype: torch.dtype) -> Product:
         dtype: of the weight, (E, D).
     """
     single = x.device.type == "cpu" and x.dtype == dtype == torch.float32
-    large = single and x.numel() * outputs >= MANY
+    large = single and x.numel() * outputs >= MIN_MULTIPLICATIONS
     return _onednn if large and mkl_is_narrow() and torch.backends.mkldnn.enabled else F.linear
 
 
@@ -48,11 +48,14 @@ def _onednn(x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
 
 @functools.cache
 def mkl_is_narrow() -> bool:
-    """Whether MKL leaves half of this processor's vector width unused and oneDNN does not."""
+    """Whether MKL leaves half of this processor's vector width unused and oneDNN does not.
+
+    If so, the size of oneDNN's cache is set for this process, unless the user has set it.
+    """
     libraries = torch.backends.mkl.is_available() and torch.backends.mkldnn.is_available()
     wide = torch.backends.cpu.get_cpu_capability().startswith("AVX512")
     info = Path("/proc/cpuinfo")
     if not (libraries and wide and info.exists() and "GenuineIntel" not in info.read_text()):
         return False
-    os.environ.setdefault(*SHAPES)
+    os.environ.setdefault(*SHAPE_CACHE)
     return True

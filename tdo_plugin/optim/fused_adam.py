@@ -19,13 +19,14 @@ from torch import Tensor, nn
 
 SINGLE_OR_DOUBLE = torch.float32, torch.float64
 DEVICES = "cpu", "cuda"
+MOMENTS = "exp_avg", "exp_avg_sq"
 
 
 class FusedAdam(adam.Adam):  # type: ignore[misc]
     """fairseq's Adam, computed by torch's fused kernel where it is the same.
 
-    Groups with ``amsgrad`` and parameters in half precision (``--memory-efficient-fp16``) take
-    fairseq's step.
+    ``amsgrad``, half precision (``--memory-efficient-fp16``) and tensors with gaps take fairseq's
+    step.
     """
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
@@ -35,12 +36,24 @@ class FusedAdam(adam.Adam):  # type: ignore[misc]
             (group, [parameter for parameter in group["params"] if parameter.grad is not None])
             for group in self.param_groups
         ]
-        if all(_fits(group, parameters) for group, parameters in trained):
+        if all(self._fits(group, parameters) for group, parameters in trained):
             for group, parameters in trained:
                 self._step(group, parameters)
         else:
             super().step()
         return loss
+
+    def _fits(self, group: dict[str, Any], parameters: list[nn.Parameter]) -> bool:
+        return not group.get("amsgrad") and all(
+            parameter.device.type in DEVICES
+            and _is_contiguous(parameter, parameter.grad, *self._moments(parameter))
+            for parameter in parameters
+        )
+
+    def _moments(self, parameter: nn.Parameter) -> list[Tensor]:
+        """Those of earlier steps; a checkpoint may hold them in any order in memory."""
+        state = self.state.get(parameter, {})
+        return [state[name] for name in MOMENTS if name in state]
 
     @torch.no_grad()
     def _step(self, group: dict[str, Any], parameters: list[nn.Parameter]) -> None:
@@ -50,8 +63,7 @@ class FusedAdam(adam.Adam):  # type: ignore[misc]
             state = self.state[parameter]
             if not state:
                 state["step"] = 0
-                state["exp_avg"] = torch.zeros_like(parameter)
-                state["exp_avg_sq"] = torch.zeros_like(parameter)
+                state.update({name: torch.zeros_like(parameter) for name in MOMENTS})
             state["step"] += 1
             together[state["step"], parameter.device, parameter.dtype].append(parameter)
         beta1, beta2 = group["betas"]
@@ -75,17 +87,11 @@ class FusedAdam(adam.Adam):  # type: ignore[misc]
             )
 
 
-def _fits(group: dict[str, Any], parameters: list[nn.Parameter]) -> bool:
-    return not group.get("amsgrad") and all(
-        parameter.device.type in DEVICES and _is_plain(parameter, parameter.grad)
-        for parameter in parameters
-    )
-
-
-def _is_plain(*tensors: Any) -> bool:
-    """Whether tensors are dense, in the same order in memory, and in single or double precision."""
+def _is_contiguous(*tensors: Any) -> bool:
+    """Whether tensors are dense, without gaps, and of one type: single or double precision."""
     return all(
         tensor.dtype in SINGLE_OR_DOUBLE
+        and tensor.dtype == tensors[0].dtype
         and tensor.layout is torch.strided
         and tensor.is_contiguous()
         for tensor in tensors
@@ -107,12 +113,12 @@ class FairseqAdam(adam.FairseqAdam):  # type: ignore[misc]
             self.optimizer = FusedAdam(self.param_groups, **self.optimizer_config)
 
     def multiply_grads(self, c: Any) -> None:
-        """Multiply all gradients by a number or a tensor ()."""
+        """Multiply all gradients by a number or a tensor with one element."""
         gradients = self._gradients()
         if not _together(gradients):
             super().multiply_grads(c)
             return
-        factor = c.to(gradients[0].device) if isinstance(c, Tensor) else c
+        factor = c.to(gradients[0].device).reshape(()) if isinstance(c, Tensor) else c
         torch._foreach_mul_(gradients, factor)
 
     def clip_grad_norm(
@@ -138,7 +144,7 @@ class FairseqAdam(adam.FairseqAdam):  # type: ignore[misc]
 def _together(gradients: list[Tensor]) -> bool:
     """Whether one call handles all gradients."""
     devices = {gradient.device for gradient in gradients}
-    return len(devices) == 1 and _is_plain(*gradients)
+    return len(devices) == 1 and _is_contiguous(*gradients)
 
 
 optim.OPTIMIZER_REGISTRY["adam"] = FairseqAdam

@@ -15,12 +15,11 @@ from tdo_plugin.launch.environment import keep_memory
 keep_memory(cpu=True)
 """
 FAULTS = """
-import resource, torch
-x = torch.ones(8 << 20)
+import resource
 before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
-for _ in range(50):
-    y = x * 2
-    del y
+for _ in range(30):
+    block = b"x" * (40 << 20)  # glibc may keep smaller ones by itself
+    del block
 print(resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)
 """
 

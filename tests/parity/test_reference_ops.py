@@ -34,7 +34,7 @@ def results(model, source, previous, target):
         SourceRequest(identity, (), tags[1], source_kv=False),
     ]
     (first, second), features = model(readings, previous)
-    loss, nll = model.cross_entropy(features, target, 0.1)
+    loss, nll = model.cross_entropy(features, target, 0.1, int(target.ne(PAD).sum()))
     outputs = [loss, nll, features[target.ne(PAD)], *first.token_states, *second.token_states]
     outputs.append(first.layer_outputs[1][source.ne(PAD)])
     objective = loss + sum(output.square().sum() for output in outputs[2:])

@@ -87,12 +87,13 @@ class _Loss:
         other = self.smoothing / (vocabulary - 1)
         peak = 1 - self.smoothing - other
         probabilities = torch.softmax(logits, 1, dtype=self.single)
-        # of the likeliest entry, whose probability is at least 1 / V: one pass less than by the
-        # logarithms of all
-        normalizer = (logits.amax(1) - probabilities.amax(1).log_()).sum()
-        nll = normalizer - logits.gather(1, target).sum(dtype=self.single)
-        smooth = vocabulary * normalizer - logits.sum(dtype=self.single)
-        sums[0] += peak * nll + other * smooth
+        # by the likeliest entry, whose probability is at least 1 / V: one pass less than by the
+        # logarithms of all. Differences of logits come first, since logits may be large.
+        best = logits.amax(1, keepdim=True).to(self.single)
+        best_nll = probabilities.amax(1, keepdim=True).log_().neg_()
+        nll = (best - logits.gather(1, target) + best_nll).sum()
+        mean_nll = best - logits.mean(1, keepdim=True, dtype=self.single) + best_nll
+        sums[0] += peak * nll + other * vocabulary * mean_nll.sum()
         sums[1] += nll
         if with_gradient:
             probabilities.scatter_add_(1, target, probabilities.new_full(target.shape, -peak))
@@ -143,7 +144,7 @@ def _add_product(total: Tensor, gradient: Tensor, features: Tensor, product: Pro
         return
     # a few entries at a time, since the product takes memory before it is added
     for part, columns in zip(total.split(ENTRIES), gradient.split(ENTRIES, 1), strict=True):
-        part += product(columns.T.contiguous(), features.T, None)
+        part += product(columns.T, features.T, None)
 
 
 class _LinearCrossEntropy(torch.autograd.Function):
@@ -170,8 +171,8 @@ class _LinearCrossEntropy(torch.autograd.Function):
             ctx.ready = loss.gradients(features, target, sums, needs_gradient)
         else:
             ctx.save_for_backward(features, target)
-            for _ in loss.blocks(features, target, sums, gradient=False):
-                pass
+            for _, logits in loss.blocks(features, target, sums, gradient=False):
+                del logits
         total, nll = sums.unbind()
         ctx.mark_non_differentiable(nll)
         return total, nll

@@ -8,6 +8,7 @@ from tdo_plugin.cli import main
 @pytest.mark.parametrize(
     ("words", "text"),
     [
+        (["decode", "--roofline"], "`--roofline` must be left out with decode; it is given"),
         (["--roofline", "--device", "cuda"], "`--device` must be cpu with --roofline; it is cuda"),
         (
             ["--roofline", "--rounds", "2"],

@@ -1,6 +1,7 @@
 """Projection and loss in blocks, against all logits and the formula."""
 
 import math
+import weakref
 
 import pytest
 import torch
@@ -186,6 +187,36 @@ def test_no_tensor_of_all_logits(monkeypatch):
         loss, _ = linear_cross_entropy(features, weight, torch.arange(64) % 38 + 2, 0.1, PAD)
         loss.backward()
     assert largest == 64 * D  # the features; a block of logits is 8 x 40
+
+
+@pytest.mark.parametrize("trained", [True, False])
+def test_a_block_is_freed_before_the_next(monkeypatch, trained):
+    monkeypatch.setitem(module.ROWS, "cpu", (8, 3))
+    normalise, blocks = module._Loss._normalise, []
+
+    def watched(loss, logits, *rest):
+        assert all(block() is None for block in blocks)
+        blocks.append(weakref.ref(logits))
+        normalise(loss, logits, *rest)
+
+    monkeypatch.setattr(module._Loss, "_normalise", watched)
+    with torch.set_grad_enabled(trained):
+        linear_cross_entropy(*batch(), 0.1, PAD)
+    assert len(blocks) > 2
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16])
+def test_large_logits_lose_no_digits(dtype):
+    """Of their differences, which the loss depends on."""
+    torch.manual_seed(0)
+    logits = (1000 + 5 * torch.randn(64, 200)).to(dtype)
+    target = torch.randint(2, 200, (64,))
+    sums = linear_cross_entropy(logits, torch.eye(200, dtype=dtype), target, 0.1, PAD)
+    expected = linear_cross_entropy(
+        logits.double(), torch.eye(200, dtype=torch.float64), target, 0.1, PAD
+    )
+    for value, reference in zip(sums, expected, strict=True):
+        torch.testing.assert_close(value.double(), reference, rtol=5e-7, atol=0)
 
 
 def test_the_number_of_tokens_changes_nothing(blocks):

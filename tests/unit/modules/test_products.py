@@ -20,23 +20,33 @@ needs_onednn = pytest.mark.skipif(
 def narrow(monkeypatch):
     """A processor on which oneDNN is faster, for products of any size."""
     monkeypatch.setattr(products, "mkl_is_narrow", lambda: True)
-    monkeypatch.setattr(products, "MANY", 1)
+    monkeypatch.setattr(products, "MIN_MULTIPLICATIONS", 1)
 
 
 def both(compute, monkeypatch):
-    """Results with oneDNN and without, each with the product that was chosen last."""
-    results = []
-    for many in (1, 1 << 60):
-        monkeypatch.setattr(products, "MANY", many)
-        results.append(compute())
-    return results
+    """Results with oneDNN and without."""
+    calls = []
+
+    def onednn(*inputs):
+        calls.append(inputs)
+        return _onednn(*inputs)
+
+    monkeypatch.setattr(products, "_onednn", onednn)
+    fast = compute()
+    assert calls
+    calls.clear()
+    monkeypatch.setattr(products, "MIN_MULTIPLICATIONS", 1 << 60)
+    usual = compute()
+    monkeypatch.setattr(products, "MIN_MULTIPLICATIONS", 1)
+    assert not calls
+    return fast, usual
 
 
 @needs_onednn
 def test_only_large_products_in_single_precision_on_a_cpu(monkeypatch):
     monkeypatch.setattr(products, "mkl_is_narrow", lambda: True)
     x = torch.zeros(1 << 10, 1 << 6)
-    outputs = products.MANY >> 16
+    outputs = products.MIN_MULTIPLICATIONS >> 16
     assert product_for(x, outputs, x.dtype) is _onednn
     assert product_for(x[1:], outputs, x.dtype) is F.linear
     assert product_for(x.double(), outputs, torch.float64) is F.linear
@@ -56,7 +66,7 @@ def test_the_processor_decides(monkeypatch, tmp_path):
     monkeypatch.setattr(products, "Path", lambda _: info)
     monkeypatch.setattr(torch.backends.mkl, "is_available", lambda: True)
     monkeypatch.setattr(torch.backends.mkldnn, "is_available", lambda: True)
-    monkeypatch.setenv(*products.SHAPES)  # so that it is restored
+    monkeypatch.setenv(*products.SHAPE_CACHE)  # so that it is restored
     decide = products.mkl_is_narrow.__wrapped__
     for vendor, width, narrow in (
         ("AuthenticAMD", "AVX512", True),

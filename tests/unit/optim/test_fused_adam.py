@@ -131,6 +131,48 @@ def test_one_resumes_from_the_other(first):
     assert_close(trained, resumed, rtol=1e-6, atol=1e-7)
 
 
+@pytest.mark.parametrize("name", ["exp_avg", "exp_avg_sq"])
+def test_a_checkpoint_may_store_moments_in_another_order(name):
+    trained = parameters()
+    before = made(trained)
+    train(before, trained, range(2))
+    stored = copy.deepcopy(before.state_dict())
+    stored["state"][0][name] = stored["state"][0][name].T.contiguous().T
+    resumed = copy.deepcopy(trained)
+    after = made(resumed)
+    after.load_state_dict(stored, {})
+    train(before, trained, range(2, 5))
+    train(after, resumed, range(2, 5))
+    assert_close(trained, resumed, rtol=1e-6, atol=1e-7)
+
+
+@pytest.mark.parametrize("value", [math.inf, math.nan])
+def test_gradients_that_are_not_finite(value):
+    """fairseq recognises an overflow by the norm."""
+    trained = parameters()
+    set_gradients(trained, 0)
+    trained[0].grad[0, 0] = value
+    usual = copy.deepcopy(trained)
+    for parameter, copied in zip(trained, usual, strict=True):
+        copied.grad = parameter.grad.clone()
+    norms = [
+        made(trained).clip_grad_norm(0.5),
+        adam.FairseqAdam(configured(), usual).clip_grad_norm(0.5),
+    ]
+    torch.testing.assert_close(*norms, equal_nan=True)
+    for parameter, copied in zip(trained, usual, strict=True):
+        torch.testing.assert_close(parameter.grad, copied.grad, equal_nan=True)
+
+
+def test_gradients_are_multiplied_by_any_single_number():
+    for factor in (2, 2.0, torch.tensor(2.0), torch.tensor([2.0], dtype=torch.float64)):
+        trained = parameters()
+        set_gradients(trained, 0)
+        expected = [2 * parameter.grad for parameter in trained]
+        made(trained).multiply_grads(factor)
+        assert_close([parameter.grad for parameter in trained], expected, rtol=0, atol=0)
+
+
 def settings(**common):
     cfg = OmegaConf.structured(FairseqConfig())
     for name, value in common.items():
