@@ -19,10 +19,10 @@ def _note_of_command(command: str) -> dict[str, Any]:
 
 
 def _record_training(cfg: Any) -> Any:
-    from tdo_plugin.launch.environment import keep_memory
+    from tdo_plugin.launch.environment import tune_training
     from tdo_plugin.recording.recorder import record_training
 
-    keep_memory(cfg.common.cpu)
+    tune_training(cfg.common.cpu)
     return record_training(cfg)
 
 

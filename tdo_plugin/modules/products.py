@@ -8,7 +8,6 @@ Shapes: (...) rows, D and E widths.
 """
 
 import functools
-import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -19,9 +18,6 @@ from torch import Tensor
 Product = Callable[[Tensor, Tensor, Tensor | None], Tensor]
 
 MIN_MULTIPLICATIONS = 1 << 26  # fewer do not repay oneDNN's preparation for a new shape
-# oneDNN keeps its code for each shape, some 0.6 MB; batches have ever new shapes, and those of one
-# batch are fewer than this. oneDNN reads the variable at its first product.
-SHAPE_CACHE = "ONEDNN_PRIMITIVE_CACHE_CAPACITY", "64"
 
 
 def product_for(x: Tensor, outputs: int, dtype: torch.dtype) -> Product:
@@ -48,14 +44,8 @@ def _onednn(x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
 
 @functools.cache
 def mkl_is_narrow() -> bool:
-    """Whether MKL leaves half of this processor's vector width unused and oneDNN does not.
-
-    If so, the size of oneDNN's cache is set for this process, unless the user has set it.
-    """
+    """Whether MKL leaves half of this processor's vector width unused and oneDNN does not."""
     libraries = torch.backends.mkl.is_available() and torch.backends.mkldnn.is_available()
     wide = torch.backends.cpu.get_cpu_capability().startswith("AVX512")
     info = Path("/proc/cpuinfo")
-    if not (libraries and wide and info.exists() and "GenuineIntel" not in info.read_text()):
-        return False
-    os.environ.setdefault(*SHAPE_CACHE)
-    return True
+    return libraries and wide and info.exists() and "GenuineIntel" not in info.read_text()

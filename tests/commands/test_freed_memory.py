@@ -11,8 +11,8 @@ from tdo_plugin.launch.environment import settings
 
 TUNING = ("GLIBC_TUNABLES", "MALLOC_")
 INSIDE = """
-from tdo_plugin.launch.environment import keep_memory
-keep_memory(cpu=True)
+from tdo_plugin.launch.environment import tune_training
+tune_training(cpu=True)
 """
 FAULTS = """
 import resource

@@ -203,7 +203,7 @@ def test_text_that_changes_ends_preparation_and_training(text, tmp_path, capsys)
         stream.write("x")
     prepare(out)
     assert "must stay as it was when the training began; it changed" in capsys.readouterr().err
-    with pytest.raises(UserError, match="shard2 is empty and no process makes it"):
+    with pytest.raises(UserError, match="shard2 is empty and no process prepares it"):
         wait_for(out / "shard2")
 
 

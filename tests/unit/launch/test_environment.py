@@ -8,7 +8,7 @@ import torch
 
 import tdo_plugin
 from tdo_plugin.launch import environment
-from tdo_plugin.launch.environment import cores, keep_memory, settings, threads_each
+from tdo_plugin.launch.environment import cores, tune_training, settings, threads_each
 
 
 def test_on_a_gpu_nothing_but_threads_is_set() -> None:
@@ -20,6 +20,9 @@ def test_on_a_gpu_nothing_but_threads_is_set() -> None:
 def untuned(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in [name for name in os.environ if name.startswith(("GLIBC_TUNABLES", "MALLOC_"))]:
         monkeypatch.delenv(name)
+    name, size = environment.SHAPE_CACHE
+    monkeypatch.setenv(name, size)  # so that it is restored
+    monkeypatch.delenv(name)
 
 
 @pytest.mark.parametrize("name", ["GLIBC_TUNABLES", "MALLOC_TRIM_THRESHOLD_"])
@@ -30,27 +33,28 @@ def test_what_the_user_has_tuned_stays(monkeypatch: pytest.MonkeyPatch, name: st
     assert settings(0, 2) == {"OMP_NUM_THREADS": "2"}
 
 
-def test_a_process_keeps_memory_unless_it_uses_a_gpu_or_is_tuned(
+def test_a_training_keeps_memory_unless_it_uses_a_gpu_or_is_tuned(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     calls: list[tuple[int, int]] = []
     library = SimpleNamespace(mallopt=lambda *pair: calls.append(pair))
     monkeypatch.setattr(environment.ctypes, "CDLL", lambda _: library)
-    keep_memory(cpu=True)
+    tune_training(cpu=True)
     assert calls == [(environment.M_MMAP_MAX, 0), (environment.M_TRIM_THRESHOLD, -1)]
+    assert os.environ[environment.SHAPE_CACHE[0]] == environment.SHAPE_CACHE[1]
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
-    keep_memory(cpu=False)
+    tune_training(cpu=False)
     monkeypatch.setenv("MALLOC_ARENA_MAX", "1")
-    keep_memory(cpu=True)
+    tune_training(cpu=True)
     monkeypatch.setattr(environment.ctypes, "CDLL", lambda _: SimpleNamespace())
     monkeypatch.delenv("MALLOC_ARENA_MAX")
-    keep_memory(cpu=True)  # another C library
+    tune_training(cpu=True)  # another C library
     assert len(calls) == 2
 
 
-def test_every_training_keeps_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_training_is_tuned(monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[bool] = []
-    monkeypatch.setattr(environment, "keep_memory", seen.append)
+    monkeypatch.setattr(environment, "tune_training", seen.append)
     common = SimpleNamespace(cpu=True)
     with tdo_plugin._record_training(
         SimpleNamespace(common=common, checkpoint=SimpleNamespace(no_save=True))

@@ -66,7 +66,6 @@ def test_the_processor_decides(monkeypatch, tmp_path):
     monkeypatch.setattr(products, "Path", lambda _: info)
     monkeypatch.setattr(torch.backends.mkl, "is_available", lambda: True)
     monkeypatch.setattr(torch.backends.mkldnn, "is_available", lambda: True)
-    monkeypatch.setenv(*products.SHAPE_CACHE)  # so that it is restored
     decide = products.mkl_is_narrow.__wrapped__
     for vendor, width, narrow in (
         ("AuthenticAMD", "AVX512", True),
