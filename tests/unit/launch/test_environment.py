@@ -8,7 +8,7 @@ import torch
 
 import tdo_plugin
 from tdo_plugin.launch import environment
-from tdo_plugin.launch.environment import cores, tune_training, settings, threads_each
+from tdo_plugin.launch.environment import cores, settings, threads_each, tune_training
 
 
 def test_on_a_gpu_nothing_but_threads_is_set() -> None:
