@@ -31,6 +31,7 @@ from support.workers import (
     trained,
 )
 
+from tdo_compat.overflow import Diverged
 from tdo_compat.sharded_model import joined_state, split_state
 from tdo_compat.sharding import CannotShard, wrap_models
 from tdo_plugin.analysis.neurons.neuron_importance import (
@@ -212,6 +213,13 @@ def test_a_failure_of_one_worker_is_one_line(tmp_path: Path) -> None:
     happens = trouble(tmp_path, "raise ValueError('no luck')", update=2, rank=1)
     _, errors = Training(tmp_path / "run", *flags, *happens, torchrun=TWO_WORKERS).end(1)
     assert "no luck" in errors
+
+
+@pytest.mark.full
+def test_a_divergence_names_a_part_of_the_model(tmp_path: Path) -> None:
+    flags = (*TDO_TASK, *QUIET, *INSTRUCL, "--lr", "1e300", *SHARDED)
+    with pytest.raises(Diverged, match=r"of update \d are not finite: the \w+ of \S+ is the first"):
+        trained(2, tmp_path / "run", *flags)
 
 
 def test_what_cannot_be_sharded() -> None:
