@@ -91,8 +91,11 @@ class Extremes:
         self._gradients.append((name, _largest(gradient)))
 
     def _keep_gradient(self, name: str, parameter: Tensor) -> None:
-        assert parameter.grad is not None
-        self._keep(name, parameter.grad)
+        gradient: Any = parameter.grad
+        if hasattr(gradient, "to_local"):  # sharded: this worker's part, which may be empty
+            gradient = gradient.to_local()
+        if gradient.numel():
+            self._keep(name, gradient)
 
 
 def _largest(tensor: Tensor) -> Tensor:

@@ -15,7 +15,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 from torch.distributed.device_mesh import DeviceMesh
-from torch.distributed.fsdp import FSDPModule, MixedPrecisionPolicy, fully_shard
+from torch.distributed.fsdp import MixedPrecisionPolicy, fully_shard
 from torch.distributed.tensor import DTensor, distribute_tensor
 
 HALF = (torch.float16, torch.bfloat16)
@@ -63,7 +63,10 @@ class ShardedModel(nn.Module):
             fully_shard(unit, mesh=mesh, reshard_after_forward=again, mp_policy=policy)
         # embeddings are used at both ends of a pass
         fully_shard(self.module, mesh=mesh, reshard_after_forward=False, mp_policy=policy)
-        self._units = [part for part in self.module.modules() if isinstance(part, FSDPModule)]
+        self._units = [self.module, *units]
+        # torch's own order would include the layers of a search, which only some workers may have
+        for unit, before in zip(self._units, [units[-1], *self._units], strict=False):
+            unit.set_modules_to_backward_prefetch([before])
         # before anything but the whole model runs, which would take itself for the root
         self.module._get_fsdp_state()._lazy_init()
         for part in self.module.modules():

@@ -121,7 +121,7 @@ class TargetLayer(nn.Module):
     Attributes:
         store: the class of the cache between decoding steps.
         checkpointed: whether the backward pass computes the layer again instead of keeping its
-            activations.
+            activations, in training mode.
         separate: whether nothing outside the layer's calls may need its parameters in the backward
             pass.
     """
@@ -139,11 +139,11 @@ class TargetLayer(nn.Module):
                 numbers.
             inputs: all tensors that the layer's parameters meet, (..., D).
         """
-        if not (self.checkpointed or self.separate) or not torch.is_grad_enabled():
+        # analyses change modules by hooks, which may be gone when the backward pass begins
+        again = self.checkpointed and self.training
+        if not (again or self.separate) or not torch.is_grad_enabled():
             return work(*inputs)
-        output: Output = (
-            checkpoint(work, *inputs, use_reentrant=False) if self.checkpointed else work(*inputs)
-        )
+        output: Output = checkpoint(work, *inputs, use_reentrant=False) if again else work(*inputs)
         return unmarked(output)
 
     def project_kv(self, source: Tensor, context: TokenContext = NO_CONTEXT) -> KeyValue:

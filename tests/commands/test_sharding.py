@@ -31,8 +31,16 @@ from support.workers import (
     trained,
 )
 
+from tdo_compat.overflow import Diverged
 from tdo_compat.sharded_model import joined_state, split_state
 from tdo_compat.sharding import CannotShard, wrap_models
+from tdo_plugin.analysis.neurons.neuron_importance import (
+    METHODS,
+    NeuronMeans,
+    RealPositions,
+    unlike,
+)
+from tdo_plugin.modules.methods.neurons import neuron_outputs
 
 EXACT = {"rtol": 1e-9, "atol": 1e-9}
 TDO_TASK = ("--task", "tdo_translation")
@@ -45,6 +53,7 @@ TPDM = ("--criterion", "label_smoothed_cross_entropy_tpdm", *SMOOTHED)
 TERMS = ("--criterion", "label_smoothed_cross_entropy_terms", *SMOOTHED)
 LEXICAL = (*TERMS, "--loss-terms", "lexical,instrucl,reconstruction", "--lexical-updates", "9")
 ACCUMULATED = ("--update-freq", "2", "--max-tokens", "60", "--clip-norm", "0.5")
+FEW = ("--robt-share", "0.3", "--max-tokens", "40", "--update-freq", "3")
 AWARE = (*TDO_TASK, *QUIET, *INSTRUCL, "--tdo-laln", "both", "--tdo-lalt", "identity")
 
 # flags, and those of sharded training alone
@@ -65,7 +74,8 @@ CASES = {
         (*TDO_TASK, *QUIET, *TPDM, "--tdo-tpdm-layer", "1", "--tdo-tpdm-gate", "hard-concrete"),
         (CHECKPOINTS,),
     ),
-    "ROBT": (("--task", "tdo_robt", *QUIET, *INSTRUCL, "--robt-share", "0.5"), (KEEP,)),
+    # of small batches, some of which have nothing to translate
+    "ROBT": (("--task", "tdo_robt", *QUIET, *INSTRUCL, *FEW), (KEEP,)),
     "terms, adapters, experts": (
         (*TDO_TASK, *QUIET, *LEXICAL, "--tdo-adapter-dim", "4", "--tdo-ffn-experts", "target"),
         (),
@@ -205,6 +215,13 @@ def test_a_failure_of_one_worker_is_one_line(tmp_path: Path) -> None:
     assert "no luck" in errors
 
 
+@pytest.mark.full
+def test_a_divergence_names_a_part_of_the_model(tmp_path: Path) -> None:
+    flags = (*TDO_TASK, *QUIET, *INSTRUCL, "--lr", "1e300", *SHARDED)
+    with pytest.raises(Diverged, match=r"of update \d are not finite: the \w+ of \S+ is the first"):
+        trained(2, tmp_path / "run", *flags)
+
+
 def test_what_cannot_be_sharded() -> None:
     module = SimpleNamespace(DistributedFairseqModel=lambda args, *_: args.ddp_backend)
     wrap_models(module)
@@ -281,3 +298,23 @@ def test_layers_that_are_computed_again_keep_only_their_input() -> None:
         task, model, criterion = built(*TDO_TASK, *QUIET, *layers, *INSTRUCL, *more)
         sums.append(sum(kept(model, criterion, iterate(task, "train")[0])))
     assert sums[1] < sums[0] / 3
+
+
+def test_an_analysis_computes_no_layer_again() -> None:
+    """Its hooks, which change frozen models, are gone before the backward pass."""
+    from support.data import iterate
+
+    means = []
+    for more in ((), (CHECKPOINTS,)):
+        task, model, _ = built(*TDO_TASK, *QUIET, *INSTRUCL, *more)
+        model.eval().requires_grad_(False)
+        sample = iterate(task, "train")[0]
+        fed, pad = sample["net_input"], model.core.padding_idx
+        sides = fed["prev_output_tokens"], sample["target"]
+        previous, target = (unlike(fed["src_tokens"], tokens, pad) for tokens in sides)
+        fed = {**fed, "prev_output_tokens": previous, "smoothed_target": (target, 0.1)}
+        neurons = NeuronMeans(neuron_outputs(model.core.stack), METHODS["taylor"])
+        real = RealPositions(fed["src_tokens"].ne(pad), previous.ne(pad))
+        neurons.add(real, lambda fed=fed, model=model: model(**fed)[1]["cross_entropy"][0])
+        means.append(neurons.means)
+    torch.testing.assert_close(*means, rtol=0, atol=0)

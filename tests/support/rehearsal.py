@@ -223,8 +223,8 @@ def _place() -> tuple[str, str, int]:
 
 def _indexed(word: Any) -> Any:
     """A device with its number, which torch would look up in the driver."""
-    is_number = type(word) is int and word == 0
-    return DEVICE if is_number or str(word) == "cuda" else word
+    is_device = type(word) in (int, str, torch.device)  # the text of a tensor takes long
+    return DEVICE if is_device and str(word) in ("0", "cuda") else word
 
 
 @contextlib.contextmanager
@@ -268,7 +268,8 @@ def rehearsal() -> Iterator[Rehearsal]:
             (torch.Tensor, "cuda", cuda),
             (bias, "causal_lower_right", causal_lower_right),
             (bias, "_raise_kernel_warnings", lambda *_: None),
-            (torch.accelerator, "current_accelerator", _answering(None)),  # a CUDA build has one
+            # a torch that was built for GPUs would look for the stream of optimizers
+            (torch.accelerator, "current_accelerator", _answering(None)),
             *((torch.cuda, name, _answering(answer)) for name, answer in answers.items()),
         ):
             stack.enter_context(mock.patch.object(owner, name, function))

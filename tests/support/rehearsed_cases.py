@@ -27,10 +27,11 @@ ALL_TERMS = (
     *("--loss-terms", "instrucl,tpdm,reconstruction,lexical", "--tdo-tpdm-layer", "1"),
     *("--lexical-updates", "50", "--max-update", "100"),
 )
+AGAIN = "--checkpoint-activations"
 DROPOUT = ("--attention-dropout", "0.1", "--activation-dropout", "0.1")
 TRAININGS = {
     "two-stage": (*BASE, *TWO_STAGE, *CRITERION),
-    "prefix, pre-norm": (*BASE, *PREFIX, *CRITERION, "--tdo-norm", "pre", *DROPOUT),
+    "prefix, pre-norm": (*BASE, *PREFIX, *CRITERION, "--tdo-norm", "pre", *DROPOUT, AGAIN),
     "causal, continuous": (
         *(*BASE, *CAUSAL, *CRITERION, "--tdo-positions", "continuous"),
         *("--tdo-position-embedding", "learned", "--tdo-share-embeddings", "decoder"),
