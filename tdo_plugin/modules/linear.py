@@ -70,23 +70,26 @@ class _LeanLinear(torch.autograd.Function):
 
     @staticmethod
     def forward(
-        ctx: Any, x: Tensor, recompute: Recompute | None, bias: Tensor | None, *weights: Tensor
+        ctx: Any,
+        product: Product,
+        x: Tensor,
+        recompute: Recompute | None,
+        bias: Tensor | None,
+        *weights: Tensor,
     ) -> Tensor:
         ctx.compute = None if recompute is None else recompute.compute
         kept = (x,) if recompute is None else recompute.inputs
         ctx.save_for_backward(*kept, *weights)
         ctx.kept = len(kept)
-        stacked = _stacked(weights)
-        ctx.product = product_for(x, len(stacked), stacked.dtype)
-        output: Tensor = ctx.product(x, stacked, bias)
-        return output
+        ctx.product = product
+        return product(x, _stacked(weights), bias)
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
         saved = ctx.saved_tensors  # once: under checkpointing this computes the layer again
         kept, weights = saved[: ctx.kept], saved[ctx.kept :]
-        needs_x, _, needs_bias, *needs_weights = ctx.needs_input_grad
+        _, needs_x, _, needs_bias, *needs_weights = ctx.needs_input_grad
         rows = gradient.flatten(0, -2)
         to_weights: tuple[Tensor | None, ...] = (None,) * len(weights)
         if any(needs_weights):
@@ -95,7 +98,7 @@ class _LeanLinear(torch.autograd.Function):
             to_weights = packed.split([len(weight) for weight in weights])
         to_x = ctx.product(gradient, _stacked(weights).T, None) if needs_x else None
         to_bias = rows.sum(0) if needs_bias else None
-        return (to_x, None, to_bias, *to_weights)
+        return (None, to_x, None, to_bias, *to_weights)
 
 
 def _stacked(weights: tuple[Tensor, ...]) -> Tensor:
@@ -111,10 +114,12 @@ def lean_linear(x: Tensor, bias: Tensor | None, *weights: Tensor) -> Tensor:
     """
     recompute = _recompute_of(x)
     lean = len(weights) > 1 or recompute is not None
-    faster = product_for(x, sum(map(len, weights)), weights[0].dtype) is not F.linear
-    if not (lean or faster) or torch.is_autocast_enabled(x.device.type):
+    product = product_for(x, sum(map(len, weights)), weights[0].dtype)
+    if (not lean and product is F.linear) or torch.is_autocast_enabled(x.device.type):
         return F.linear(x, _stacked(weights), bias)
-    result: Tensor = _LeanLinear.apply(x, recompute, bias, *weights)  # type: ignore[no-untyped-call]
+    result: Tensor = _LeanLinear.apply(  # type: ignore[no-untyped-call]
+        product, x, recompute, bias, *weights
+    )
     return result
 
 

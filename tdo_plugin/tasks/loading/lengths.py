@@ -17,13 +17,15 @@ class Lengths:
     """Lengths of sentences, computed for the requested rows.
 
     Args:
-        columns: (sentences,) each, arrays or other lengths. Several make a table, (sentences,
+        columns: (sentences,) each, arrays, lists or other lengths. Several make a table, (sentences,
             columns).
         added: to each length.
     """
 
     def __init__(self, *columns: Any, added: int = 0) -> None:
-        self._columns, self._added = columns, added
+        # single lines to translate come with a list
+        arrays = (np.asarray(one) if isinstance(one, list) else one for one in columns)
+        self._columns, self._added = tuple(arrays), added
 
     def __len__(self) -> int:
         return len(self._columns[0])

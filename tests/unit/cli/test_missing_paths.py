@@ -18,6 +18,7 @@ FAIRSEQ = "convert MODEL --from m2m100 --to tdo_transformer --out OUT"
 # (command, option or argument) -> a command line in which it is GONE
 READ = {
     ("neurons allocate", "file"): "neurons allocate GONE --out OUT",
+    ("train", "model_of"): f"train {CONFIG} FOLDER --from-text --model-of GONE --save-dir OUT",
     ("neurons draw importance", "file"): "neurons draw importance GONE --out OUT",
     ("neurons draw allocation", "file"): "neurons draw allocation GONE --out OUT",
     ("preference", "path"): "preference --path GONE --data DATA --out OUT",

@@ -56,7 +56,9 @@ def test_waits_only_where_it_is_known(name, precision):
 
 
 @pytest.mark.parametrize("precision", mostly_full(["fp16", "fp32", "bf16"]))
-@pytest.mark.parametrize("arch", mostly_full([*SMALL, *(set(PRESETS) - {*SMALL})], len(SMALL)))
+@pytest.mark.parametrize(
+    "arch", mostly_full([*SMALL, *sorted(set(PRESETS) - {*SMALL})], len(SMALL))
+)
 def test_presets(arch, precision):
     narrow = ("--tdo-adaptation-dim", "6") if arch.startswith("tdo_transformer") else ()
     flags = (*BASE, "--arch", arch, *narrow, *CRITERION, *PRECISIONS[precision])
