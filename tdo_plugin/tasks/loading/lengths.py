@@ -17,8 +17,8 @@ class Lengths:
     """Lengths of sentences, computed for the requested rows.
 
     Args:
-        columns: (sentences,) each, arrays, lists or other lengths. Several make a table, (sentences,
-            columns).
+        columns: (sentences,) each: arrays, lists or other lengths. Several make a table,
+            (sentences, columns).
         added: to each length.
     """
 
