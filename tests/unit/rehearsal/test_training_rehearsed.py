@@ -44,7 +44,7 @@ def cases():
             yield pytest.param(name, precision, marks=marks)
 
 
-@pytest.mark.parametrize(("name", "precision"), cases())
+@pytest.mark.parametrize(("name", "precision"), [*cases()])
 def test_waits_only_where_it_is_known(name, precision):
     update, validation, size = rehearse_training(*TRAININGS[name], *PRECISIONS[precision])
     assert not update.unknown() + validation.unknown()
