@@ -116,6 +116,7 @@ def among_workers(folder, steps):
     def work(rank):
         from torch import distributed
 
+        torch.set_num_threads(1)  # other threads of the test's process are not in this one
         place = f"file://{folder / 'meeting'}"
         distributed.init_process_group("gloo", init_method=place, rank=rank, world_size=2)
         adversary, history = Adversary(Generator()), []
