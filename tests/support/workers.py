@@ -62,6 +62,7 @@ def trained(
 
         from tdo_plugin.tasks.tdo_translation import TdoTranslationTask as Task
 
+        torch.set_num_threads(1)  # other threads of the test's process are not in this one
         norms, results = [], []
         precision = torch.float64 if double else torch.float32
         build, clip, step = Task.build_model, Trainer.clip_grad_norm, Trainer.train_step
