@@ -108,7 +108,8 @@ def test_parts_never_pull_fairseq_in():
 def test_tests_share_what_is_in_support():
     """No test depends on another's file, so that each kind runs, and is moved, alone."""
     tests = Path(__file__).parents[1]
-    kinds = {path.name for path in tests.iterdir() if path.is_dir()} - {"support", "data", "__pycache__"}
+    others = {"support", "data", "__pycache__"}
+    kinds = {path.name for path in tests.iterdir() if path.is_dir()} - others
     assert kinds == {"unit", "parity", "commands", "tables"}
     for path in sorted(tests.rglob("*.py")):
         assert not kinds & {name.split(".")[0] for name in imported(path)}, path
