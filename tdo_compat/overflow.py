@@ -10,7 +10,6 @@ import functools
 import logging
 from collections.abc import Iterator, Sequence
 from functools import partial
-from types import TracebackType
 from typing import Any
 
 import torch
@@ -60,12 +59,7 @@ class Extremes:
             self._hooks = hooks.pop_all()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._hooks.close()
 
     def finding(self) -> str:
@@ -129,13 +123,8 @@ class _Finding(FloatingPointError):
 class Repeated(Extremes):
     """For fairseq's ``NanDetector``, in which the trainer repeats a batch before it gives up."""
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        super().__exit__(kind, error, trace)
+    def __exit__(self, kind: object, *error: object) -> None:
+        super().__exit__(kind, *error)
         if kind is None:
             raise _Finding(self.finding())
 

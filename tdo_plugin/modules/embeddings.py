@@ -4,8 +4,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from tdo_plugin.modules.linear import lean_product, packed_product
-from tdo_plugin.modules.products import Product
+from tdo_plugin.modules.linear import Product, lean_product, packed_product
 
 
 class Embeddings(nn.Module):

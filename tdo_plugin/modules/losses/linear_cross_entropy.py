@@ -14,7 +14,7 @@ import torch.nn.functional as F
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from tdo_plugin.modules.products import Product, product_for
+from tdo_plugin.modules.linear import Product, product_for
 
 # Tokens per block, and rows normalised at a time. Smaller blocks make the products slow, since each
 # adds to the gradient of the whole weight; larger ones take more memory. Within a block, single-

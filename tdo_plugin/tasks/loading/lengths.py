@@ -24,7 +24,7 @@ class Lengths:
 
     def __init__(self, *columns: Any, added: int = 0) -> None:
         # single lines to translate come with a list
-        arrays = (np.asarray(one) if isinstance(one, list) else one for one in columns)
+        arrays = (np.asarray(sizes) if isinstance(sizes, list) else sizes for sizes in columns)
         self._columns, self._added = tuple(arrays), added
 
     def __len__(self) -> int:

@@ -4,23 +4,24 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from tdo_plugin.modules import products
-from tdo_plugin.modules.linear import Projection, lean_linear, project_packed
+from tdo_plugin.modules import linear
+from tdo_plugin.modules.linear import (
+    Projection,
+    _onednn,
+    lean_linear,
+    product_for,
+    project_packed,
+)
 from tdo_plugin.modules.losses import linear_cross_entropy as losses
 from tdo_plugin.modules.losses.linear_cross_entropy import linear_cross_entropy
-from tdo_plugin.modules.products import _onednn, product_for
 from tdo_plugin.modules.token_context import NO_CONTEXT
-
-needs_onednn = pytest.mark.skipif(
-    not torch.backends.mkldnn.is_available(), reason="torch without oneDNN"
-)
 
 
 @pytest.fixture
 def narrow(monkeypatch):
     """A processor on which oneDNN is faster, for products of any size."""
-    monkeypatch.setattr(products, "mkl_is_narrow", lambda: True)
-    monkeypatch.setattr(products, "MIN_MULTIPLICATIONS", 1)
+    monkeypatch.setattr(linear, "mkl_is_narrow", lambda: True)
+    monkeypatch.setattr(linear, "MIN_MULTIPLICATIONS", 1)
 
 
 def both(compute, monkeypatch):
@@ -31,22 +32,21 @@ def both(compute, monkeypatch):
         calls.append(inputs)
         return _onednn(*inputs)
 
-    monkeypatch.setattr(products, "_onednn", onednn)
+    monkeypatch.setattr(linear, "_onednn", onednn)
     fast = compute()
     assert calls
     calls.clear()
-    monkeypatch.setattr(products, "MIN_MULTIPLICATIONS", 1 << 60)
+    monkeypatch.setattr(linear, "MIN_MULTIPLICATIONS", 1 << 60)
     usual = compute()
-    monkeypatch.setattr(products, "MIN_MULTIPLICATIONS", 1)
+    monkeypatch.setattr(linear, "MIN_MULTIPLICATIONS", 1)
     assert not calls
     return fast, usual
 
 
-@needs_onednn
 def test_only_large_products_in_single_precision_on_a_cpu(monkeypatch):
-    monkeypatch.setattr(products, "mkl_is_narrow", lambda: True)
+    monkeypatch.setattr(linear, "mkl_is_narrow", lambda: True)
     x = torch.zeros(1 << 10, 1 << 6)
-    outputs = products.MIN_MULTIPLICATIONS >> 16
+    outputs = linear.MIN_MULTIPLICATIONS >> 16
     assert product_for(x, outputs, x.dtype) is _onednn
     assert product_for(x[1:], outputs, x.dtype) is F.linear
     assert product_for(x.double(), outputs, torch.float64) is F.linear
@@ -57,16 +57,16 @@ def test_only_large_products_in_single_precision_on_a_cpu(monkeypatch):
         assert product_for(x, outputs, x.dtype) is F.linear
     finally:
         torch.backends.mkldnn.enabled = True
-    monkeypatch.setattr(products, "mkl_is_narrow", lambda: False)
+    monkeypatch.setattr(linear, "mkl_is_narrow", lambda: False)
     assert product_for(x, outputs, x.dtype) is F.linear
 
 
 def test_the_processor_decides(monkeypatch, tmp_path):
     info = tmp_path / "cpuinfo"
-    monkeypatch.setattr(products, "Path", lambda _: info)
+    monkeypatch.setattr(linear, "Path", lambda _: info)
     monkeypatch.setattr(torch.backends.mkl, "is_available", lambda: True)
     monkeypatch.setattr(torch.backends.mkldnn, "is_available", lambda: True)
-    decide = products.mkl_is_narrow.__wrapped__
+    decide = linear.mkl_is_narrow.__wrapped__
     for vendor, width, narrow in (
         ("AuthenticAMD", "AVX512", True),
         ("AuthenticAMD", "AVX2", False),
@@ -79,7 +79,6 @@ def test_the_processor_decides(monkeypatch, tmp_path):
     assert not decide()
 
 
-@needs_onednn
 def test_rows_with_gaps(narrow, monkeypatch):
     """As an input that is a part of wider rows; its gradient's product has it as the weight."""
     torch.manual_seed(0)
@@ -95,7 +94,6 @@ def test_rows_with_gaps(narrow, monkeypatch):
         torch.testing.assert_close(fast, usual, rtol=1e-5, atol=1e-5)
 
 
-@needs_onednn
 @pytest.mark.parametrize("shape", [(40,), (3, 7)], ids=str)
 def test_values_and_gradients_of_projections(narrow, monkeypatch, shape):
     torch.manual_seed(0)
@@ -120,7 +118,6 @@ def test_values_and_gradients_of_projections(narrow, monkeypatch, shape):
             torch.testing.assert_close(fast, usual, rtol=1e-5, atol=1e-5)
 
 
-@needs_onednn
 def test_values_and_gradients_of_the_loss(narrow, monkeypatch):
     """With several blocks of tokens, and of entries of the vocabulary."""
     monkeypatch.setitem(losses.ROWS, "cpu", (16, 4))
