@@ -59,7 +59,7 @@ class Extremes:
             self._hooks = hooks.pop_all()
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, *error: object) -> None:
         self._hooks.close()
 
     def finding(self) -> str:
@@ -123,9 +123,9 @@ class _Finding(FloatingPointError):
 class Repeated(Extremes):
     """For fairseq's ``NanDetector``, in which the trainer repeats a batch before it gives up."""
 
-    def __exit__(self, kind: object, *error: object) -> None:
-        super().__exit__(kind, *error)
-        if kind is None:
+    def __exit__(self, *error: object) -> None:
+        super().__exit__(*error)
+        if error[0] is None:
             raise _Finding(self.finding())
 
 
