@@ -72,8 +72,8 @@ class ReadingLayer(JointLayer):
         ((segment, source),) = batch.views()
         kv = self.project_kv(source, segment.context)
         x = super().packed(x, batch)
-        if segment.source_kv:
-            segment.source_kv[-1] = kv
+        if segment.kept.source_kv:
+            segment.kept.source_kv[-1] = kv
         return x
 
     def project_kv(self, source: Tensor, context: TokenContext = NO_CONTEXT) -> KeyValue:

@@ -19,7 +19,7 @@ from torch.utils.checkpoint import checkpoint
 from tdo_plugin.modules.attention import KeyValue, MultiheadAttention
 from tdo_plugin.modules.linear import Linear, unmarked
 from tdo_plugin.modules.masks import TargetMask
-from tdo_plugin.modules.packed_batch import PackedBatch, Segment
+from tdo_plugin.modules.packed_batch import Kept, PackedBatch, Segment
 from tdo_plugin.modules.segment_tokens import LastQueries
 from tdo_plugin.modules.source_part import SourcePart
 from tdo_plugin.modules.target_cache import TargetCache
@@ -195,6 +195,27 @@ class JointLayer(TargetLayer):
         self.skip = skip
         self.pre_ffn = pre_ffn
 
+    def pass_batch(
+        self, x: Tensor, *tokens: Tensor, batch: PackedBatch, last: Sequence[Segment], number: int
+    ) -> tuple[Tensor | None, list[Kept]]:
+        """The layer's work for a packed batch and for segments that leave in this layer.
+
+        Args:
+            x: the batch's tokens, (N, D).
+            tokens: of each segment of ``last``, (B, L, D).
+            batch: the segments of ``x``, maybe none.
+            last: segments of which only requested tokens are needed from this layer.
+            number: of this layer, from 1.
+
+        Returns:
+            the output (N, D), if the batch has segments, and what each segment, then each of
+            ``last``, has kept.
+        """
+        for segment, each in zip(last, tokens, strict=True):
+            self._finish(segment, number, each)
+        output = self.packed(x, batch) if batch.segments else None
+        return output, batch.hand_over(last)
+
     def packed(self, x: Tensor, batch: PackedBatch) -> Tensor:
         """The output (N, D) for a packed batch; linear layers need one product for all segments.
 
@@ -211,25 +232,13 @@ class JointLayer(TargetLayer):
         x = x if self.pre_ffn is None else self.pre_ffn.packed(x, batch)
         return self._feed_forward(x, context)
 
-    def finish(self, segment: Segment, number: int, x: Tensor) -> list[Tensor]:
-        """Compute a segment's last layer when its whole output is not needed.
-
-        Keys and values are computed at all positions, the rest of the layer only for the target
-        and for requested tokens.
-
-        Args:
-            segment: stores the requested outputs.
-            number: of this layer, from 1.
-            x: the layer's input (B, L, D).
-
-        Returns:
-            the stored outputs, (B, T, D) each.
-        """
+    def _finish(self, segment: Segment, number: int, x: Tensor) -> None:
+        """Keys and values at all positions of ``x`` (B, L, D), the rest only where needed."""
         kv = self.project_kv(x, segment.context)
-        queries = segment.last_queries(number, x, kv)
-        outputs = [self.forward_queries(tokens) for tokens in queries]
-        segment.keep_last(queries, outputs)
-        return outputs
+        for tokens in segment.last_queries(number, x, kv):
+            output = self.forward_queries(tokens)
+            state = output[:, 0] if tokens.of_source else output
+            segment.kept.token_states[tokens.place] = state
 
     def forward_queries(self, queries: LastQueries) -> Tensor:
         """The layer's output (B, T, D) for some tokens, given the keys and values they see."""

@@ -6,8 +6,9 @@ Shapes: B sentences, S source, T target, L = S + T, D model width, N tokens of a
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import islice
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
@@ -18,6 +19,19 @@ from tdo_plugin.modules.masks import SourceMask
 from tdo_plugin.modules.segment_tokens import EmbeddedTarget, LastQueries
 from tdo_plugin.modules.source_state import SourceRequest, SourceState
 from tdo_plugin.modules.token_context import TokenContext
+
+
+class Kept(NamedTuple):
+    """Tensors of a segment that layers have made and others read."""
+
+    source_kv: list[KeyValue]  # for a later target
+    token_states: dict[int | None, Tensor]  # by index in the request; None: the target's, (B, T, D)
+    captured: dict[str, Tensor]  # by name
+
+    @classmethod
+    def nothing(cls) -> "Kept":
+        """No tensors yet."""
+        return cls([], {}, {})
 
 
 @dataclass(eq=False)
@@ -32,32 +46,30 @@ class Segment:
     first_symbol: EmbeddedTarget | None = None  # if sources see it and no whole target enters
     target: EmbeddedTarget | None = None  # the target that has entered
     keeps_kv: bool = False  # whether to keep the source's keys and values for a later target
-    source_kv: list[KeyValue] = field(default_factory=list)
-    captured: dict[str, Tensor] = field(default_factory=dict)
+    kept: Kept = field(default_factory=Kept.nothing)
 
     def __post_init__(self) -> None:
         self.sentences, self.source_length = self.mask.padding.shape
         self.length = self._keys_of_source = self.source_length  # until a target enters
         self.tokens = self.context.flat(self.sentences, self.length)
         self._layer_outputs: dict[int, Tensor] = {}
-        self._token_states: dict[int | None, Tensor] = {}  # key None: the target's
 
     @property
     def state(self) -> SourceState:
         """The outputs kept from the sources."""
         return SourceState(
             self.mask.padding,
-            self.source_kv,
+            self.kept.source_kv,
             self._layer_outputs,
-            [self._token_states[place] for place in range(len(self.request.token_states))],
+            [self.kept.token_states[place] for place in range(len(self.request.token_states))],
             context=self.request.context,
-            captured=self.captured,
+            captured=self.kept.captured,
         )
 
     @property
     def target_output(self) -> Tensor:
         """The target (B, T, D) after the last layer."""
-        return self._token_states[None]
+        return self.kept.token_states[None]
 
     def append_target(self, target: EmbeddedTarget) -> None:
         """Append the target, whose queries then find all keys and values in one tensor."""
@@ -106,30 +118,45 @@ class Segment:
             queries.append(LastQueries(*target))
         return queries
 
-    def keep_last(self, queries: Sequence[LastQueries], outputs: Sequence[Tensor]) -> None:
-        """Keep the outputs (B, T, D) at tokens of :meth:`last_queries`."""
-        for tokens, output in zip(queries, outputs, strict=True):
-            self._token_states[tokens.place] = output[:, 0] if tokens.of_source else output
-
     def keep(self, number: int, x: Tensor) -> None:
         """Keep the requested parts of the whole output (B, L, D) of layer ``number``."""
         if number in self.request.layer_outputs:
             self._layer_outputs[number] = self.split(x)[0]
         for place, positions in self._wanted_tokens(number):
-            self._token_states[place] = x[self._rows, positions]
+            self.kept.token_states[place] = x[self._rows, positions]
         if number == self.last and self.target is not None:
-            self._token_states[None] = self.split(x)[1]
+            self.kept.token_states[None] = self.split(x)[1]
 
     def pass_tokens(self, number: int, part: Callable[..., Tensor]) -> None:
         """Apply a module to the token states requested from layer ``number``."""
         for place, positions in self._wanted_tokens(number):
             context = self.context.at(self._rows, positions)
-            self._token_states[place] = part(self._token_states[place], context)
+            self.kept.token_states[place] = part(self.kept.token_states[place], context)
+
+    def for_a_layer(self) -> "Segment":
+        """A copy that has kept nothing and stays as it is when a target enters this one.
+
+        So a layer can be computed again in the backward pass.
+        """
+        segment = copy(self)
+        segment.kept = Kept.nothing()
+        return segment
+
+    def hand_over(self) -> Kept:
+        """What was kept since the last call; it is then no longer here."""
+        kept, self.kept = self.kept, Kept.nothing()
+        return kept
+
+    def keep_new(self, kept: Kept) -> None:
+        """Keep what a layer has handed over."""
+        self.kept.source_kv.extend(kept.source_kv)
+        self.kept.token_states.update(kept.token_states)
+        self.kept.captured.update(kept.captured)
 
     def capture(self, name: str, compute: Callable[[], Tensor]) -> None:
         """Keep a tensor (B * S, ...) from inside a layer; computed only if it was requested."""
         if name in self.request.capture:
-            self.captured[name] = compute().unflatten(0, self.mask.padding.shape)
+            self.kept.captured[name] = compute().unflatten(0, self.mask.padding.shape)
 
     @property
     def _rows(self) -> Tensor:
@@ -142,7 +169,7 @@ class Segment:
 
     def _keep_kv(self, kv: KeyValue) -> None:
         if self.keeps_kv:
-            self.source_kv.append(_first(self.source_length, kv))
+            self.kept.source_kv.append(_first(self.source_length, kv))
 
 
 class PackedBatch:
@@ -173,17 +200,11 @@ class PackedBatch:
         """
         self._let_leave(lambda segment: segment.last < number)
         leaving = self._let_leave(lambda s: s.last == number and not s.whole)
-        batch = self._as_it_is()
-
-        def work(rest: Tensor, *tokens: Tensor) -> tuple[Tensor | None, list[Any], list[Tensor]]:
-            pairs = zip(leaving, tokens, strict=True)
-            last = [layer.finish(segment, number, x) for (segment, _), x in pairs]
-            captured = batch._captured()
-            output = layer.packed(rest, batch) if batch.segments else None
-            new = batch._captured()
-            return output, last, [tensor for key, tensor in new.items() if key not in captured]
-
-        output, *_ = layer(work, self.x, *(x for _, x in leaving))
+        batch, last = self._for_a_layer(), [segment.for_a_layer() for segment, _ in leaving]
+        work = partial(layer.pass_batch, batch=batch, last=last, number=number)
+        output, kept = layer(work, self.x, *(x for _, x in leaving))
+        for segment, new in zip([*self.segments, *(s for s, _ in leaving)], kept, strict=True):
+            segment.keep_new(new)
         if output is not None:
             self.x = output
             for segment, x in self.views():
@@ -225,19 +246,14 @@ class PackedBatch:
         output = packed(*flat)
         return output if len(flat) == 1 else recomputable(output, packed, *flat)
 
-    def _as_it_is(self) -> "PackedBatch":
-        """A copy that stays as it is, for a layer that may be computed again in the backward pass.
+    def hand_over(self, last: Sequence[Segment]) -> list[Kept]:
+        """What each segment of the batch, then each of ``last``, has kept since the last call."""
+        return [segment.hand_over() for segment in [*self.segments, *last]]
 
-        What its segments store, the original's have, too.
-        """
+    def _for_a_layer(self) -> "PackedBatch":
         batch = copy(self)
-        batch.segments = [copy(segment) for segment in self.segments]
+        batch.segments = [segment.for_a_layer() for segment in self.segments]
         return batch
-
-    def _captured(self) -> dict[int, Tensor]:
-        """All tensors that segments have captured so far, by identity."""
-        tensors = [tensor for segment in self.segments for tensor in segment.captured.values()]
-        return {id(tensor): tensor for tensor in tensors}
 
     def _let_leave(self, leaves: Callable[[Segment], bool]) -> list[tuple[Segment, Tensor]]:
         left = [segment for segment in self.segments if leaves(segment)]

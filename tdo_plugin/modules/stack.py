@@ -316,4 +316,6 @@ class EncoderDecoderStack(Stack):
                     layer(partial(layer.project_kv, context=segment.context), final)
                     for layer in self.target_layers
                 ]
-                segment.source_kv += every if torch.is_grad_enabled() else map(by_head, every)
+                segment.kept.source_kv.extend(
+                    every if torch.is_grad_enabled() else map(by_head, every)
+                )

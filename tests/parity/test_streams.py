@@ -110,6 +110,24 @@ def test_source_and_target_side_by_side(case, padding, ends, make_model, batch):
         torch.testing.assert_close(list(joint.source_kv), list(separate.source_kv), **EXACT)
 
 
+@pytest.mark.parametrize("case", CASES, ids=name_of)
+def test_a_source_and_its_target_one_after_the_other_in_training(case, make_model, batch):
+    """The backward pass may compute layers again; keys and values are kept once."""
+    source, previous, _ = batch
+    model, gradients = make_model(**case).train(), []
+    for again in (False, True):
+        for layer in model.stack.every_layer:
+            layer.checkpointed = again
+        state = model.encode(source)
+        features = model.decode(previous, state)
+        kept = len(state.source_kv)
+        model.zero_grad()
+        features.square().sum().backward()
+        assert len(state.source_kv) == kept == len(model.stack.target_layers)
+        gradients.append([part.grad for part in model.parameters()])
+    torch.testing.assert_close(*gradients, rtol=0, atol=0)
+
+
 def test_a_target_needs_its_source(make_model, batch):
     source, previous, _ = batch
     with pytest.raises(ValueError, match="the first request must have source_kv"):

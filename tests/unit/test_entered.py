@@ -32,7 +32,7 @@ def test_an_update_enters_few_files():
     update(1)  # what the first builds is not counted
     seen = entered(lambda: update(2))
     assert len(seen.files) <= 20
-    assert seen.switches <= 160
+    assert seen.switches <= 155
 
 
 def test_entries_are_counted():
