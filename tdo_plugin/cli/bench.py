@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 from tdo_plugin.errors import UserError
@@ -21,12 +22,36 @@ tdo bench half-precision --path runs/mine/checkpoint_best.pt --data my-data
 
 BENCHMARKS = FILES / "benchmarks"
 HALF = "half-precision"
+INSTEAD = ("--each", "--growth", "--roofline", "--against")
+
+# what is measured, and what would have no effect on it
+UNREAD = {
+    HALF: ("--precision", "--rounds", *INSTEAD, "--cpu-time", "--plot"),
+    "decode": ("--roofline",),
+    "--against": ("--device cuda", "--plot"),
+    "--roofline": ("--device cuda", "--rounds", "--cpu-time", "--plot"),
+    "--each": ("--plot",),
+    "--path": ("--size", "--options"),  # the checkpoint's model has both
+}
+# what is given (the last is named in the message), and what it needs, one of them
+NEEDED = (
+    (("--path",), (HALF,)),
+    (("--path",), ("--data",)),
+    (("--against",), ("decode",)),
+    (("--cpu-time",), ("--device cpu", "--against")),
+    (("decode", "--plot"), ("--growth",)),
+)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    add = parser.add_argument
-    add(
+    _add_measurements(parser)
+    _add_conditions(parser)
+
+
+def _add_measurements(parser: argparse.ArgumentParser) -> None:
+    """What is measured."""
+    parser.add_argument(
         "what",
         nargs="?",
         choices=("train", "decode", HALF),
@@ -34,6 +59,34 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "memory); half-precision: fp16 and bf16 against fp32, layer by layer: rounding errors, and "
         "how near activations and gradients come to fp16's limits",
     )
+    instead = parser.add_mutually_exclusive_group()
+    instead.add_argument(
+        "--each",
+        action="store_true",
+        help="instead: the gain from each optimisation of our system, by switching it off",
+    )
+    instead.add_argument(
+        "--growth",
+        action="store_true",
+        help="instead: how time and memory grow with languages, depth, vocabulary, length and beam",
+    )
+    instead.add_argument(
+        "--roofline",
+        action="store_true",
+        help="instead: the time of each group of operations in an update of ours and of stock's on "
+        "a CPU, and the speed of matrix products relative to the machine's peak",
+    )
+    instead.add_argument(
+        "--against",
+        choices=("ctranslate2",),
+        help="with decode, instead: our encoder-decoder in fp32 and int8 on a CPU, against stock "
+        "fairseq and CTranslate2",
+    )
+
+
+def _add_conditions(parser: argparse.ArgumentParser) -> None:
+    """With which model, on which machine and text, and what is written."""
+    add = parser.add_argument
     add(
         "--path",
         type=Path,
@@ -67,29 +120,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default="paper",
         help="paper: 6 + 6 layers of width 512 (default); small: small models to try the command",
     )
-    instead = parser.add_mutually_exclusive_group()
-    instead.add_argument(
-        "--each",
-        action="store_true",
-        help="instead: the gain from each optimisation of our system, by switching it off",
-    )
-    instead.add_argument(
-        "--growth",
-        action="store_true",
-        help="instead: how time and memory grow with languages, depth, vocabulary, length and beam",
-    )
-    instead.add_argument(
-        "--roofline",
-        action="store_true",
-        help="instead: the time of each group of operations in an update of ours and of stock's on "
-        "a CPU, and the speed of matrix products relative to the machine's peak",
-    )
-    instead.add_argument(
-        "--against",
-        choices=("ctranslate2",),
-        help="with decode, instead: our encoder-decoder in fp32 and int8 on a CPU, against stock "
-        "fairseq and CTranslate2",
-    )
     add(
         "--options",
         default="",
@@ -115,34 +145,8 @@ def run(args: argparse.Namespace) -> int:
     for option, path in (("--json", args.json), ("--plot", args.plot)):
         if path and (path.is_dir() or not path.absolute().parent.is_dir()):
             raise UserError(f"`{option}` must be a file in an existing folder; it is {path}")
-    if args.cpu_time and args.device != "cpu" and not args.against:
-        raise UserError("`--cpu-time` must come with --device cpu or --against; it is alone")
-    if args.path and args.what != HALF:
-        raise UserError(
-            "`--path` must come with half-precision (tdo bench half-precision); it is alone"
-        )
-    if args.what == HALF:
-        _check_half_precision(args)
-    if args.against:
-        if args.what != "decode":
-            raise UserError("`--against` must come with decode (tdo bench decode); it is alone")
-        if args.device == "cuda":
-            raise UserError("`--device` must be cpu with --against; it is cuda")
-        if args.plot:
-            raise UserError("`--plot` must be left out with --against; it is given")
-    if args.roofline:
-        if args.what == "decode":
-            raise UserError("`--roofline` must be left out with decode; it is given")
-        if args.device == "cuda":
-            raise UserError("`--device` must be cpu with --roofline; it is cuda")
-        given = {"--plot": args.plot, "--rounds": args.rounds, "--cpu-time": args.cpu_time}
-        for option in [name for name, value in given.items() if value]:
-            raise UserError(f"`{option}` must be left out with --roofline; it is given")
+    _check_combination(args)
     if args.plot:
-        if args.each:
-            raise UserError("`--plot` must be left out with --each, which has nothing to draw")
-        if args.what == "decode" and not args.growth:
-            raise UserError("`--plot` must come with --growth with decode; it is alone")
         check(args.plot)
     sys.path.insert(0, str(BENCHMARKS))
     from speed.command import bench
@@ -152,20 +156,22 @@ def run(args: argparse.Namespace) -> int:
         return code
 
 
-def _check_half_precision(args: argparse.Namespace) -> None:
-    unused = ("precision", "rounds", "each", "growth", "roofline", "against", "cpu_time", "plot")
-    for name in unused:
-        if getattr(args, name) not in (None, False):
+def _check_combination(args: argparse.Namespace) -> None:
+    given = {*_given(args)}
+    for measured, unread in UNREAD.items():
+        for option in unread:
+            if given.issuperset((measured, option)):
+                raise UserError(f"`{option}` must be left out with {measured}; it is given")
+    for options, needed in NEEDED:
+        if given.issuperset(options) and given.isdisjoint(needed):
+            raise UserError(f"`{options[-1]}` must come with {' or '.join(needed)}; it is alone")
+
+
+def _given(args: argparse.Namespace) -> Iterator[str]:
+    """The positional argument, and options without and with their value, unless default."""
+    defaults = argparse.ArgumentParser()
+    add_arguments(defaults)
+    for name, value in vars(args).items():
+        if value != defaults.get_default(name):
             option = f"--{name.replace('_', '-')}"
-            raise UserError(f"`{option}` must be left out with half-precision; it is given")
-    if args.path and not args.data:
-        raise UserError("`--data` must be given with --path; it is not")
-    if args.path and args.size != "paper":
-        raise UserError(
-            f"`--size` must be left out with --path, which has its own; it is {args.size}"
-        )
-    if args.path and args.options:
-        raise UserError(
-            f"`--options` must be left out with --path, whose model they cannot change; it is "
-            f"{args.options}"
-        )
+            yield from (value,) if name == "what" else (option, f"{option} {value}")

@@ -55,10 +55,10 @@ def test_a_diverged_checkpoint_is_refused(capsys, tmp_path):
     [
         (("--rounds", "2"), "`--rounds` must be left out with half-precision; it is given"),
         (("--each",), "`--each` must be left out with half-precision; it is given"),
-        (("--path", "model.pt"), "`--data` must be given with --path; it is not"),
+        (("--path", "model.pt"), "`--path` must come with --data; it is alone"),
         (
             ("--path", "model.pt", "--data", ".", "--options=--x 1"),
-            "`--options` must be left out with --path, whose model they cannot change; it is --x 1",
+            "`--options` must be left out with --path; it is given",
         ),
         (("--options=--nonsense",), "`--options` must be options of fairseq-train; its error"),
     ],

@@ -9,7 +9,7 @@ from tdo_plugin.cli import main
     ("words", "text"),
     [
         (["decode", "--roofline"], "`--roofline` must be left out with decode; it is given"),
-        (["--roofline", "--device", "cuda"], "`--device` must be cpu with --roofline; it is cuda"),
+        (["--roofline", "--device", "cuda"], "`--device cuda` must be left out with --roofline"),
         (
             ["--roofline", "--rounds", "2"],
             "`--rounds` must be left out with --roofline; it is given",
@@ -18,14 +18,18 @@ from tdo_plugin.cli import main
             ["half-precision", "--path", "a.pt", "--data", ".", "--size", "small"],
             "`--size` must be left out with --path",
         ),
-        (["--against", "ctranslate2"], "`--against` must come with decode (tdo bench decode)"),
+        (["--against", "ctranslate2"], "`--against` must come with decode; it is alone"),
         (
             ["decode", "--against", "ctranslate2", "--device", "cuda"],
-            "`--device` must be cpu with --against; it is cuda",
+            "`--device cuda` must be left out with --against",
         ),
         (
             ["decode", "--against", "ctranslate2", "--plot", "a.svg"],
             "`--plot` must be left out with --against",
+        ),
+        (
+            ["decode", "--plot", "a.svg"],
+            "`--plot` must come with --growth; it is alone",
         ),
         (["--cpu-time"], "`--cpu-time` must come with --device cpu or --against; it is alone"),
         (["--rounds", "0"], "`--rounds` must be at least 1; it is 0"),
