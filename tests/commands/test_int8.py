@@ -32,9 +32,11 @@ def test_scores_are_nearly_those_of_single_precision():
     assert any(first.score != second.score for first, second in pairs)
     assert sum(abs(first.score - second.score) < 0.1 for first, second in pairs) > len(pairs) / 2
     alone = decoded("en-de", precision="int8", batch_size=1)
-    # int8 may resolve a tie differently among other sentences
-    alike = [first.text == second.text for first, second in zip(alone, rounded, strict=True)]
-    assert sum(alike) >= len(alike) - 2
+    pairs = list(zip(alone, rounded, strict=True))
+    # the model is hardly trained, and a score that rounds differently can change what beams keep
+    alike = [(first.score, second.score) for first, second in pairs if first.text == second.text]
+    assert len(alike) >= len(pairs) - 2
+    assert all(first == pytest.approx(second, abs=1e-4) for first, second in alike)
 
 
 def test_a_folder_is_of_one_precision(tmp_path, capsys):
