@@ -21,6 +21,8 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from tdo_plugin.runtime.processes import end_with_parent
+
 
 @contextmanager
 def served(models: list[str], machine: list[str]) -> Iterator[tuple[int, int, float]]:
@@ -74,6 +76,7 @@ def peak_memory(pid: int) -> int:
 
 
 def main() -> None:
+    end_with_parent()  # whose number `tdo serve` must not inherit: this process is its parent
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("model", help="as for `tdo serve`")
     parser.add_argument("text", type=Path, help="one sentence per line")

@@ -14,7 +14,7 @@ import hashlib
 import sys
 import time
 from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, Future, wait
 from dataclasses import replace
 from pathlib import Path
 
@@ -79,7 +79,7 @@ class Runner:
             slots = sum(map(len, free.values()))
             running: dict[Future[str], tuple[Step, Slot]] = {}
             self._troubles, self._parts = {}, {}
-            with ThreadPoolExecutor(slots) as pool:
+            with self._commands.threads(slots) as pool:
                 try:
                     while waiting or running:
                         for step in self._ready(waiting, [step for step, _ in running.values()]):
@@ -103,11 +103,7 @@ class Runner:
                                 self._troubles[step.name] = ""
                                 waiting.remove(step)
                 except BaseException:
-                    pool.shutdown(wait=False, cancel_futures=True)
-                    try:
-                        self._jobs.stop()
-                    finally:
-                        self._commands.stop()
+                    self._jobs.stop()
                     raise
         whys = {**self._troubles, **self._parts}
         return {name: why for name, why in whys.items() if why}

@@ -15,18 +15,14 @@ SEEDS = 2**63  # number of seeds of torch's generators
 _WHOLE = re.compile(r"[+-]?[0-9]{1,20}")
 
 
-def _number(text: str, lowest: int, highest: int) -> int:
+def whole(text: str, lowest: int = -LARGEST, highest: int = LARGEST) -> int:
+    """Parse a whole number in a range, by default that of all options."""
     number = int(text) if _WHOLE.fullmatch(text) else None
     if number is None or not lowest <= number <= highest:
         raise argparse.ArgumentTypeError(
             f"must be a whole number from {lowest:,} to {highest:,}; it is {text}"
         )
     return number
-
-
-def whole(text: str) -> int:
-    """Parse a whole number in the range for all options, which an option may narrow."""
-    return _number(text, -LARGEST, LARGEST)
 
 
 def real(text: str) -> float:
@@ -39,7 +35,7 @@ def real(text: str) -> float:
 
 def seed(text: str) -> int:
     """Parse a seed for torch's generators."""
-    return _number(text, 0, SEEDS - 1)
+    return whole(text, 0, SEEDS - 1)
 
 
 class Layout(argparse.HelpFormatter):

@@ -7,8 +7,9 @@ import signal
 import subprocess
 import threading
 import time
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from tdo_plugin.runtime.processes import PARENT
@@ -24,7 +25,8 @@ class Commands:
     """Commands that several threads run, and that can be ended together.
 
     Each leads a process group, so that its child processes end with it. A `tdo` command gets
-    SIGTERM when this process is gone, however it ended.
+    SIGTERM when this process is gone, however it ended; so does a script that calls
+    `end_with_parent`, as each must that starts `tdo` commands itself.
 
     Args:
         grace: seconds between SIGTERM and SIGKILL.
@@ -36,6 +38,17 @@ class Commands:
         self._guard = threading.Lock()  # no command starts while all are being ended
         self._stopped = False
 
+    @contextmanager
+    def threads(self, count: int) -> Iterator[ThreadPoolExecutor]:
+        """Threads to run commands in; an error or a signal in this context ends all commands."""
+        with ThreadPoolExecutor(count) as pool:
+            try:
+                yield pool
+            except BaseException:
+                pool.shutdown(wait=False, cancel_futures=True)
+                self.stop()
+                raise
+
     def run(
         self,
         words: Sequence[str],
@@ -43,6 +56,7 @@ class Commands:
         environment: Mapping[str, str],
         lock: int | None = None,
         text: Path | None = None,
+        limit: float | None = None,
     ) -> int:
         """Run a command to its end, and append its output to the log.
 
@@ -52,12 +66,14 @@ class Commands:
             environment: variables in addition to this process's.
             lock: a file descriptor that the command keeps open while it runs, or None.
             text: file to append standard output to, instead of the log.
+            limit: seconds after which the command is ended, or None.
 
         Returns:
             Its exit code, or the negative number of the signal that ended it.
 
         Raises:
             Stopped: `stop` has been called.
+            subprocess.TimeoutExpired: the command was ended at its limit.
         """
         with log.open("ab") as stream, (text or log).open("ab") as printed, self._guard:
             if self._stopped:
@@ -73,7 +89,10 @@ class Commands:
             )
             self._running.add(process)
         try:
-            return process.wait()
+            return process.wait(limit)
+        except subprocess.TimeoutExpired:
+            self._end([process])
+            raise
         finally:
             self._running.discard(process)
 
@@ -82,20 +101,23 @@ class Commands:
         with self._guard:
             self._stopped = True
             running = list(self._running)
+        self._end(running)
+
+    def _end(self, processes: Sequence[subprocess.Popen[bytes]]) -> None:
         try:
-            for process in running:
+            for process in processes:
                 _signal(process, signal.SIGTERM)
             end = time.monotonic() + self._grace
-            for process in running:
+            for process in processes:
                 process.wait(max(0.0, end - time.monotonic()))
         except subprocess.TimeoutExpired:
             pass
         finally:
-            for process in running:
+            for process in processes:
                 _signal(process, signal.SIGKILL)
 
 
 def _signal(process: subprocess.Popen[bytes], number: int) -> None:
-    if process.poll() is None:
-        with suppress(ProcessLookupError):  # it has just ended
-            os.killpg(process.pid, number)
+    """Send a signal to the group of a command, which may have more processes than the command."""
+    with suppress(ProcessLookupError):  # all have ended
+        os.killpg(process.pid, number)

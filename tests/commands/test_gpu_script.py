@@ -1,7 +1,9 @@
 """`benchmarks/gpu/run.sh`, rehearsed on a CPU: what would be measured where there is a GPU."""
 
 import json
+import os
 import re
+import signal
 import subprocess
 from pathlib import Path
 
@@ -27,7 +29,7 @@ def test_a_dry_run_prints_every_part_and_writes_nothing(clone: Path, tmp_path: P
     printed = rehearsed(clone, tmp_path / "out", "--dry-run")
     commands = [line for line in printed.splitlines() if line.startswith("+ ")]
     assert len(commands) == 17 and not (tmp_path / "out").exists()
-    for word in ("bench half-precision", "first_updates.sh", "--to hf", "serve_load.py"):
+    for word in ("bench half-precision", "first_updates.py", "--to hf", "serve_load.py"):
         assert sum(word in line for line in commands) == 1
 
 
@@ -46,6 +48,36 @@ def test_a_dry_run_prints_every_part_and_writes_nothing(clone: Path, tmp_path: P
 def test_mistakes_are_one_line(clone: Path, tmp_path: Path, words: list[str], message: str) -> None:
     done = rehearsed(clone, tmp_path / "out", *words, code=1)
     assert message in done and not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, -2), (signal.SIGTERM, 143)])
+def test_no_process_outlives_it(clone: Path, tmp_path: Path, number: int, code: int) -> None:
+    out = tmp_path / "out"
+    words = ["bash", clone / "benchmarks" / "gpu" / "run.sh", "--device", "cpu", "--out", out]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as it:
+        try:
+            assert it.stdout and " corpus " in it.stdout.readline()
+            while not running(out):
+                assert it.poll() is None
+            os.kill(it.pid, number)
+            _, errors = it.communicate(timeout=60)
+        finally:
+            it.kill()
+    assert it.returncode == code and errors.count("\n") == 1, errors
+    assert running(out) == []
+
+
+def running(out: Path) -> list[str]:
+    """The `tdo` commands that write to this folder."""
+    found = []
+    for place in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            words = place.read_text().split("\0")
+        except OSError:  # it has ended
+            continue
+        if "tdo_plugin" in words and any(word.startswith(str(out)) for word in words):
+            found.append(" ".join(words))
+    return found
 
 
 @pytest.mark.long

@@ -214,6 +214,7 @@ def test_a_complaint_of_fairseqs_parsers_is_one_line(capsys):
 
     for words, complaint in (
         (["--arch", "transformer_tiny", "--nothing"], "unrecognized arguments: --nothing"),
+        (["--save-dir"], "`--save-dir` must have a value; it has none"),
         (
             ["--arch", "transformer_tiny", "--fp16", "--bf16"],
             "only one precision must be chosen; `--fp16` is combined with another",

@@ -11,7 +11,7 @@ import shutil
 import time
 from argparse import Namespace
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from concurrent.futures import as_completed
 from dataclasses import dataclass, fields
 from functools import cached_property
 from pathlib import Path
@@ -188,18 +188,13 @@ def generate_all(
         finally:
             free.put(device)
 
-    with ThreadPoolExecutor(len(devices)) as pool:
+    with programs.threads(len(devices)) as pool:
         futures = {pool.submit(perform, job): job for job in jobs}
-        try:
-            for future in as_completed(futures):
-                error = future.exception()
-                if error is not None and not isinstance(error, UserError):
-                    raise error
-                yield Event("failed" if error else "done", futures[future], text=str(error or ""))
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
-            programs.stop()
-            raise
+        for future in as_completed(futures):
+            error = future.exception()
+            if error is not None and not isinstance(error, UserError):
+                raise error
+            yield Event("failed" if error else "done", futures[future], text=str(error or ""))
 
 
 def _gpu(device: str) -> dict[str, str]:

@@ -1,6 +1,8 @@
 """Commands in processes of their own: what they are told, and how they end together."""
 
+import os
 import signal
+import subprocess
 import sys
 import threading
 import time
@@ -49,3 +51,23 @@ def test_output_goes_behind_what_is_there(tmp_path: Path) -> None:
     assert log.read_text() == "before\nsaid\naside\n"
     assert ran.run(words, log, {"WORD": "again"}, text=text) == 3
     assert (text.read_text(), log.read_text()[-6:]) == ("said\n", "again\n")
+
+
+def test_at_its_limit_a_command_ends_with_all_that_it_started(tmp_path: Path) -> None:
+    words = ["sh", "-c", "(trap '' TERM; sleep 1000) & wait"]
+    read, write = os.pipe()  # both processes keep it open
+    with open(read, "rb") as held:
+        with pytest.raises(subprocess.TimeoutExpired):
+            commands.Commands().run(words, tmp_path / "log", {}, write, limit=0.5)
+        os.close(write)
+        assert held.read() == b""  # or waits until the test's limit
+
+
+def test_an_error_beside_commands_ends_them(tmp_path: Path) -> None:
+    ran, log = commands.Commands(), tmp_path / "log"
+    with pytest.raises(KeyError), ran.threads(1) as pool:
+        future = pool.submit(ran.run, ["sh", "-c", "echo ready; exec sleep 1000"], log, {})
+        while not (log.exists() and log.read_text()):
+            time.sleep(0.02)
+        raise KeyError
+    assert future.result() == -signal.SIGTERM
