@@ -47,22 +47,11 @@ def trainings(args: argparse.Namespace) -> Iterator[tuple[list[str], Path]]:
     for system in args.systems:
         for run, (device, precision) in runs.items():
             place = args.out / system.replace("/", "-") / run
-            log = place.with_suffix(".log")
-            yield (
-                [
-                    *(sys.executable, "-m", "tdo_plugin", "train", system, str(args.data)),
-                    *(
-                        *MACHINES[device].split(),
-                        "--precision",
-                        precision,
-                        "--save-dir",
-                        str(place),
-                    ),
-                    *("--log-file", str(log), "--max-update", str(args.updates), *TRAINING.split()),
-                    *SYSTEMS[system].split(),
-                ],
-                place.with_suffix(".txt"),
-            )
+            tdo_train = (sys.executable, "-m", "tdo_plugin", "train", system, str(args.data))
+            files = ("--save-dir", str(place), "--log-file", str(place.with_suffix(".log")))
+            numbers = ("--precision", precision, "--max-update", str(args.updates))
+            words = f"{MACHINES[device]} {TRAINING} {SYSTEMS[system]}".split()
+            yield [*tdo_train, *files, *numbers, *words], place.with_suffix(".txt")
 
 
 def arguments() -> argparse.Namespace:
