@@ -48,3 +48,11 @@ def server(models: list[Any]) -> Iterator[Any]:
 
     with served(models) as running:
         yield running
+
+
+@pytest.fixture
+def config(tmp_path: Path) -> Path:
+    """The config of a small training."""
+    path = tmp_path / "small.conf"
+    path.write_text("--task tdo_translation\n", encoding="utf-8")
+    return path

@@ -8,6 +8,7 @@ import socket
 import threading
 import time
 
+from support.processes import until
 from support.served import (
     EXPLAIN,
     ORDER,
@@ -68,8 +69,7 @@ def test_slow_clients_hold_nobody_up(models):
 def test_who_has_gone_is_not_translated_for(models):
     with served(models) as server, server.busy():
         connection = begin_translation(server.port)
-        while not server.worker.waiting:
-            time.sleep(0.01)
+        until(lambda: server.worker.waiting)
         connection.close()
         (line,) = server.log(1)
         assert " 499 " in line

@@ -4,7 +4,6 @@ import http.client
 import json
 import re
 import threading
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -12,6 +11,7 @@ from typing import Any
 
 from support.data import CROSS_ENTROPY, ENCODER_DECODER
 from support.prepared import trained
+from support.processes import until
 
 from tdo_plugin.evaluation.decoding.decoding_options import DecodingOptions
 from tdo_plugin.metrics.silence import quiet_libraries
@@ -86,8 +86,7 @@ class Served:
 
     def log(self, count: int) -> list[str]:
         """Its first lines, which are written after the answers."""
-        while len(self.lines) < count:
-            time.sleep(0.01)
+        until(lambda: len(self.lines) >= count)
         return self.lines[:count]
 
     @contextmanager
