@@ -23,8 +23,6 @@ class UserDirError(FileNotFoundError):
 @patch(
     "user-dir-by-name",
     "--user-dir tdo_plugin does not find an editable install from another folder",
-    "fairseq 0.12.2",
-    lambda: True,
     "fairseq.utils",
 )
 def _user_dir_by_name(module: Any) -> None:
@@ -111,8 +109,6 @@ def _after_parsing(module: Any, look: Callable[[ParsedCommand], None]) -> None:
 @patch(
     "complaints-in-one-line",
     "errors of a command line follow a hundred lines of usage, or are tracebacks",
-    "fairseq 0.12.2",
-    lambda: True,
     "fairseq.options",
 )
 def _complain_in_one_line(module: Any) -> None:
@@ -139,9 +135,9 @@ def _complain_in_one_line(module: Any) -> None:
 @patch(
     "bf16-is-not-tpu",
     "--bf16 turns on TPU mode",
-    "fairseq 0.12.2 without torch_xla",
-    lambda: __import__("importlib.util").util.find_spec("torch_xla") is None,
     "fairseq.options",
+    since="fairseq 0.12.2 without torch_xla",
+    needed=lambda: __import__("importlib.util").util.find_spec("torch_xla") is None,
 )
 def _bf16_without_tpu(module: Any) -> None:
     def switch_off(command: ParsedCommand) -> None:
@@ -154,8 +150,6 @@ def _bf16_without_tpu(module: Any) -> None:
 @patch(
     "given-paths",
     "--restore-file with a typo trains from scratch, other paths with typos cause tracebacks",
-    "fairseq 0.12.2",
-    lambda: True,
     "fairseq.options",
 )
 def _check_given_paths(module: Any) -> None:
@@ -172,8 +166,6 @@ def _check_given_paths(module: Any) -> None:
     "options-of-checkpoints",
     "text settings of a checkpoint's training must be repeated wherever it is used, and omissions "
     "are not noticed",
-    "fairseq 0.12.2",
-    lambda: True,
     "fairseq.options",
 )
 def _options_of_checkpoints(module: Any) -> None:
@@ -187,8 +179,6 @@ def _options_of_checkpoints(module: Any) -> None:
 @patch(
     "options-that-are-read",
     "options that have no effect, or that a task does not support, are ignored silently",
-    "fairseq 0.12.2",
-    lambda: True,
     "fairseq.options",
 )
 def _refuse_options(module: Any) -> None:
@@ -209,8 +199,6 @@ def _refuse_options(module: Any) -> None:
 @patch(
     "quick-settings",
     "hydra takes 0.3 to 0.4 seconds of every start to compose the settings",
-    "fairseq 0.12.2",
-    lambda: True,
     "fairseq.dataclass.utils",
 )
 def _compose_quickly(module: Any) -> None:
@@ -224,9 +212,9 @@ def _compose_quickly(module: Any) -> None:
 @patch(
     "hydra-warnings",
     "hydra warns about deprecated features that fairseq uses",
-    "hydra 1.1",
-    lambda: version("hydra") >= (1, 1),
     "fairseq.dataclass.utils",
+    since="hydra 1.1",
+    needed=lambda: version("hydra") >= (1, 1),
 )
 def _quiet_hydra(module: Any) -> None:
     import warnings

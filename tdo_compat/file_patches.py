@@ -14,14 +14,13 @@ if TYPE_CHECKING:
 @patch(
     "safe-checkpoints",
     "torch.load refuses fairseq's checkpoints (2.6), or runs code in a file (before)",
-    "every torch",
-    lambda: True,
     "fairseq.checkpoint_utils",
     "fairseq.data.codedataset",
     "fairseq.distributed.utils",
     "fairseq.models.speech_to_text.xm_transformer",
     "fairseq.models.text_to_speech.vocoder",
     "fairseq.modules.quantization.pq.em",
+    since="every torch",
 )
 def _load_safely(module: Any) -> None:
     from tdo_compat.checkpoint import safe_load
@@ -32,8 +31,6 @@ def _load_safely(module: Any) -> None:
 @patch(
     "settings-are-data",
     "fairseq runs eval on settings that are text, which a checkpoint may also contain",
-    "fairseq 0.12.2",
-    lambda: True,
     EVERYWHERE,
 )
 def _read_literals(module: Any) -> None:
@@ -49,8 +46,6 @@ def _read_literals(module: Any) -> None:
 @patch(
     "settings-are-harmless",
     "a checkpoint's settings determine what is imported and where a command writes",
-    "fairseq 0.12.2",
-    lambda: True,
     "fairseq.checkpoint_utils",
 )
 def _forget_places(module: Any) -> None:
@@ -63,8 +58,6 @@ def _forget_places(module: Any) -> None:
 @patch(
     "form-of-checkpoints",
     "a checkpoint that lacks a part, or has one of another type, causes a traceback",
-    "fairseq 0.12.2",
-    lambda: True,
     "fairseq.checkpoint_utils",
 )
 def _well_formed(module: Any) -> None:
@@ -82,8 +75,6 @@ def _well_formed(module: Any) -> None:
 @patch(
     "meters-by-name",
     "a checkpoint's meters name the functions that are called to make them",
-    "fairseq 0.12.2",
-    lambda: True,
     "fairseq.logging.meters",
 )
 def _only_meters(module: Any) -> None:
@@ -95,8 +86,6 @@ def _only_meters(module: Any) -> None:
 @patch(
     "known-by-name",
     "an unknown task, model, criterion, ..., as without its --user-dir, causes a traceback",
-    "fairseq 0.12.2",
-    lambda: True,
     "fairseq.tasks",
     "fairseq.models",
     "fairseq.registry",
@@ -110,8 +99,6 @@ def _known_by_name(module: Any) -> None:
 @patch(
     "no-foreign-hub",
     "the settings of a speech data folder determine what code is downloaded and run",
-    "fairseq 0.12.2",
-    lambda: True,
     "fairseq.models.speech_to_text.hub_interface",
 )
 def _no_foreign_hub(module: Any) -> None:
@@ -123,8 +110,6 @@ def _no_foreign_hub(module: Any) -> None:
 @patch(
     "fasta-without-a-shell",
     "--dataset-impl fasta passes a file's name unquoted to a shell",
-    "fairseq 0.12.2",
-    lambda: True,
     "fairseq.data.fasta_dataset",
 )
 def _quote_fasta(module: Any) -> None:
@@ -137,8 +122,6 @@ def _quote_fasta(module: Any) -> None:
 @patch(
     "whole-checkpoints",
     "a full disk or an interrupt leaves half a checkpoint under its final name",
-    "fairseq 0.12.2",
-    lambda: True,
     "fairseq.checkpoint_utils",
 )
 def _save_whole(module: Any) -> None:
@@ -171,8 +154,6 @@ def _save_whole(module: Any) -> None:
 @patch(
     "damaged-data",
     "damaged binarised sets cause a traceback, or are used without notice",
-    "fairseq 0.12.2",
-    lambda: True,
     "fairseq.data.indexed_dataset",
 )
 def _check_before_loading(module: Any) -> None:

@@ -51,9 +51,21 @@ PATCHES: list[Patch] = []
 
 
 def patch(
-    name: str, breaks: str, since: str, needed: Callable[[], bool], *modules: str
+    name: str,
+    breaks: str,
+    *modules: str,
+    since: str = "fairseq 0.12.2",
+    needed: Callable[[], bool] = lambda: True,
 ) -> Callable[[Apply], Apply]:
-    """Register the decorated ``apply(module)``; without modules, a context around all of them."""
+    """Register the decorated ``apply(module)``.
+
+    Args:
+        name: short, for `tdo doctor`.
+        breaks: what is wrong without it.
+        modules: that it changes; none: it is a context around all of fairseq's modules.
+        since: the version that brought the fault; most are in fairseq itself.
+        needed: whether it is needed here; most always are.
+    """
 
     def register(apply: Apply) -> Apply:
         PATCHES.append(Patch(name, breaks, since, needed, modules, apply))

@@ -12,8 +12,6 @@ if TYPE_CHECKING:
 @patch(
     "restored-task",
     "the task cannot compare its dictionary with the checkpoint's when a training resumes",
-    "fairseq 0.12.2",
-    lambda: True,
     "fairseq.trainer",
 )
 def _restore_task(module: Any) -> None:
@@ -51,8 +49,6 @@ def _restore_task(module: Any) -> None:
 @patch(
     "position-of-workers",
     "a training that resumes with another number of workers repeats or omits sentences",
-    "fairseq 0.12.2",
-    lambda: True,
     "fairseq.trainer",
 )
 def _same_position(module: Any) -> None:
@@ -69,8 +65,6 @@ def _same_position(module: Any) -> None:
 @patch(
     "ends-when-told",
     "SIGTERM ends a training immediately, without a checkpoint",
-    "fairseq 0.12.2",
-    lambda: True,
     "fairseq.trainer",
 )
 def _end_when_told(module: Any) -> None:
@@ -82,9 +76,8 @@ def _end_when_told(module: Any) -> None:
 @patch(
     "loading-goes-on",
     "a signal to all processes ends those that load data, and so the training before it saves",
-    "every torch",
-    lambda: True,
     "fairseq.data.iterators",
+    since="every torch",
 )
 def _loading_goes_on(module: Any) -> None:
     from tdo_compat.shutdown import obedient_loader
@@ -97,8 +90,6 @@ def _loading_goes_on(module: Any) -> None:
 @patch(
     "out-of-memory",
     "a batch that is too large is skipped, or all workers but one wait forever",
-    "fairseq 0.12.2",
-    lambda: True,
     "fairseq.trainer",
 )
 def _end_without_memory(module: Any) -> None:
@@ -110,8 +101,6 @@ def _end_without_memory(module: Any) -> None:
 @patch(
     "named-overflow",
     "a training whose gradients overflow does not say in which layer",
-    "fairseq 0.12.2",
-    lambda: True,
     "fairseq.trainer",
 )
 def _name_layers(module: Any) -> None:
@@ -123,8 +112,6 @@ def _name_layers(module: Any) -> None:
 @patch(
     "workers-end-together",
     "when one worker fails, the others may wait forever",
-    "fairseq 0.12.2",
-    lambda: True,
     "fairseq.distributed.utils",
 )
 def _end_together(module: Any) -> None:
@@ -136,8 +123,6 @@ def _end_together(module: Any) -> None:
 @patch(
     "signals-handed-on",
     "a signal to a fairseq-train that spawned its workers ends all of them without a checkpoint",
-    "fairseq 0.12.2",
-    lambda: True,
     "fairseq.distributed.utils",
 )
 def _hand_signals_on(module: Any) -> None:
@@ -152,9 +137,8 @@ def _hand_signals_on(module: Any) -> None:
     "torchrun-ending",
     "torchrun adds a traceback to a worker's single line, hides that a signal ended a training, "
     "and gives it 30 seconds",
-    "every torch",
-    lambda: True,
     TORCHRUN,
+    since="every torch",
 )
 def _end_like_workers(module: Any) -> None:
     from tdo_compat.distributed import end_like_workers
@@ -165,8 +149,6 @@ def _end_like_workers(module: Any) -> None:
 @patch(
     "sharded-training",
     "--ddp-backend fully_sharded needs fairscale, which is no longer maintained",
-    "fairseq 0.12.2",
-    lambda: True,
     "fairseq.trainer",
     "fairseq.models.distributed_fairseq_model",
     "fairseq_cli.train",
@@ -185,8 +167,6 @@ def _shard(module: Any) -> None:
 @patch(
     "records-trainings",
     "a training stores no log, settings or versions with its checkpoints",
-    "fairseq 0.12.2",
-    lambda: True,
     "fairseq.distributed.utils",
 )
 def _record_trainings(module: Any) -> None:
@@ -198,8 +178,6 @@ def _record_trainings(module: Any) -> None:
 @patch(
     "watched-progress",
     "a training can log only to the trackers that fairseq supports",
-    "fairseq 0.12.2",
-    lambda: True,
     "fairseq.logging.progress_bar",
 )
 def _watch_progress(module: Any) -> None:
@@ -211,9 +189,9 @@ def _watch_progress(module: Any) -> None:
 @patch(
     "one-wandb-run",
     "each epoch and each validation starts another wandb run",
-    "wandb 0.31",
-    lambda: __import__("importlib.util").util.find_spec("wandb") is not None,
     "fairseq.logging.progress_bar",
+    since="wandb 0.31",
+    needed=lambda: __import__("importlib.util").util.find_spec("wandb") is not None,
 )
 def _one_wandb_run(module: Any) -> None:
     from tdo_compat.recording import one_run
@@ -225,8 +203,6 @@ def _one_wandb_run(module: Any) -> None:
 @patch(
     "bf16-inference",
     "fairseq-generate and fairseq-interactive ignore --bf16",
-    "fairseq 0.12.2",
-    lambda: True,
     "fairseq.models.fairseq_model",
 )
 def _bf16_inference(module: Any) -> None:

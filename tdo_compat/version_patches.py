@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 @patch(
     "dataclass-defaults",
     "import fairseq: mutable default ... use default_factory",
-    "Python 3.11",
-    lambda: sys.version_info >= (3, 11),
+    since="Python 3.11",
+    needed=lambda: sys.version_info >= (3, 11),
 )
 class _HashableDataclasses:
     """While a fairseq file runs, makes its ``@dataclass`` keep ``object.__hash__``.
@@ -49,9 +49,9 @@ class _HashableDataclasses:
 @patch(
     "encoder-fast-path",
     "stock transformer in evaluation: Mask Type should be defined",
-    "torch 1.13",
-    lambda: version("torch") >= (1, 13),
     "fairseq.modules.transformer_layer",
+    since="torch 1.13",
+    needed=lambda: version("torch") >= (1, 13),
 )
 def _no_fast_path(module: Any) -> None:
     layer = module.TransformerEncoderLayerBase
@@ -67,9 +67,9 @@ def _no_fast_path(module: Any) -> None:
 @patch(
     "cuda-autocast",
     "torch.cuda.amp.autocast is deprecated (a warning at each training)",
-    "torch 2.4",
-    lambda: version("torch") >= (2, 4),
     "fairseq.tasks.fairseq_task",
+    since="torch 2.4",
+    needed=lambda: version("torch") >= (2, 4),
 )
 def _new_autocast(module: Any) -> None:
     torch = module.torch
@@ -84,9 +84,9 @@ def _new_autocast(module: Any) -> None:
 @patch(
     "torch-warnings",
     "torch on a CPU warns about fairseq's pinned memory and its mixed attention masks",
-    "torch 2.0",
-    lambda: version("torch") >= (2, 0),
     "fairseq.data.iterators",
+    since="torch 2.0",
+    needed=lambda: version("torch") >= (2, 0),
 )
 def _quiet_torch(module: Any) -> None:
     import warnings
@@ -106,12 +106,12 @@ def _old_names(numpy: Any) -> dict[str, Any]:
 @patch(
     "numpy-names",
     "np.int, np.float, np.compat are gone (language-model, pair and noising data sets)",
-    "numpy 1.24, 2.0",
-    lambda: bool(_old_names(__import__("numpy"))),
     "fairseq.data.data_utils",
     "fairseq.data.language_pair_dataset",
     "fairseq.data.token_block_dataset",
     "fairseq.modules.dynamic_crf_layer",
+    since="numpy 1.24, 2.0",
+    needed=lambda: bool(_old_names(__import__("numpy"))),
 )
 def _old_numpy_names(module: Any) -> None:
     module.np = overlay(module.np, **_old_names(module.np))
@@ -120,9 +120,9 @@ def _old_numpy_names(module: Any) -> None:
 @patch(
     "bitarray-rindex",
     "bitarray.util.rindex is gone (--dataset-impl huffman)",
-    "bitarray 3.0",
-    lambda: not hasattr(__import__("bitarray.util").util, "rindex"),
     "fairseq.data.huffman.huffman_coder",
+    since="bitarray 3.0",
+    needed=lambda: not hasattr(__import__("bitarray.util").util, "rindex"),
 )
 def _rindex(module: Any) -> None:
     module.util = overlay(module.util, rindex=lambda bits, bit: bits.index(bit, right=True))

@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from tdo_plugin.cli.average import check_output, make_folder
+from tdo_plugin.cli.output_file import check_output, make_folder
 from tdo_plugin.errors import UserError
 from tdo_plugin.launch.parser import seed
 from tdo_plugin.runtime.log_lines import without_log_lines

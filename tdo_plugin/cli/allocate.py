@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tdo_compat.errors import tell
+from tdo_plugin.cli.output_file import check_has_folder, check_output, make_folder
 from tdo_plugin.errors import UserError
 
 if TYPE_CHECKING:
@@ -69,7 +70,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Allocate the neurons, write the masks, and print a summary."""
     from tdo_plugin.analysis.neurons.allocation import allocate, chosen, relative, summarize
-    from tdo_plugin.cli.average import check_output, make_folder
     from tdo_plugin.evaluation.report.text_tables import terminal
     from tdo_plugin.neuron_files import Importance, Masks
     from tdo_plugin.runtime.files import write_text
@@ -115,8 +115,7 @@ def _check(args: argparse.Namespace) -> None:
         value = getattr(args, option)
         if not 0 <= value <= 1:
             raise UserError(f"`--{option}` must be from 0 to 1; it is {value:g}")
-    if args.json and (args.json.is_dir() or not args.json.absolute().parent.is_dir()):
-        raise UserError(f"`--json` must be a file in an existing folder; it is {args.json}")
+    check_has_folder(args.json, "--json")
     taken = {args.file.resolve(): "FILE"}
     for option, path in (("--out", args.out), ("--json", args.json)):
         if path and (name := taken.setdefault(path.resolve(), option)) != option:

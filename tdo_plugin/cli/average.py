@@ -6,6 +6,7 @@ import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
+from tdo_plugin.cli.output_file import check_output, make_folder
 from tdo_plugin.errors import UserError
 from tdo_plugin.runtime.log_lines import without_log_lines
 
@@ -72,30 +73,6 @@ def _run(args: argparse.Namespace) -> int:
     save_whole(state, str(args.output))
     print(f"written: {args.output} ({args.output.stat().st_size / 2**20:.1f} MiB)")
     return 0
-
-
-def check_output(output: Path, force: bool, option: str = "--output") -> None:
-    """Raise UserError if `output` is a folder, or exists without `force`."""
-    if output.is_dir():
-        raise UserError(f"`{option}` must be a file; {output} is a folder")
-    if output.exists() and not force:
-        raise UserError(
-            f"`{option}` must be new, or `--force` given to overwrite it; {output} already exists"
-        )
-
-
-def make_folder(output: Path, option: str = "--output") -> None:
-    """Create the parent folder of an output file.
-
-    Raises:
-        UserError: the folder cannot be created.
-    """
-    try:
-        output.parent.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise UserError(
-            f"`{option}` must be writable; {error.filename}: {error.strerror}"
-        ) from None
 
 
 def _choose(inputs: Sequence[Path], best: int | None, last: int | None, since: int) -> list[Path]:

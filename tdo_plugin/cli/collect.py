@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tdo_plugin.cli.average import make_folder
+from tdo_plugin.cli.output_file import make_folder
 from tdo_plugin.errors import UserError
 from tdo_plugin.names import check_titles
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from tdo_plugin.cli.output_file import check_has_folder
 from tdo_plugin.cli.served_models import model_options, opened_models
 from tdo_plugin.errors import UserError
 
@@ -37,8 +38,7 @@ def run(args: argparse.Namespace) -> int:
     from tdo_plugin.serve.explained_page import explained_page
     from tdo_plugin.serve.sentence_split import check_unicode
 
-    if args.out.is_dir() or not args.out.absolute().parent.is_dir():
-        raise UserError(f"`--out` must be a file in an existing folder; it is {args.out}")
+    check_has_folder(args.out, "--out")
     check_unicode("--text", args.text)
     if not args.text.strip():
         raise UserError("`--text` must have a sentence; it is empty")

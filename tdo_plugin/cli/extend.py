@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tdo_plugin.cli.average import check_output, make_folder
+from tdo_plugin.cli.output_file import check_output, make_folder
 from tdo_plugin.errors import UserError
 from tdo_plugin.runtime.log_lines import without_log_lines
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from tdo_compat.errors import tell
 from tdo_plugin.cli.decoding import machine_options, run_stages
+from tdo_plugin.cli.output_file import check_has_folder
 from tdo_plugin.errors import UserError
 from tdo_plugin.launch.parser import seed
 
@@ -95,8 +96,7 @@ def run(args: argparse.Namespace) -> int:
 
     sentences = _check(args)
     out = args.out.absolute()
-    if out.is_dir() or not out.parent.is_dir():
-        raise UserError(f"`--out` must be a file in an existing folder; it is {args.out}")
+    check_has_folder(args.out, "--out")
     data = read_data_folder(args.data.resolve())
     work = _work(args, data, sentences, out.with_name(out.name + ".parts"))
     if out.exists() and not args.fresh:

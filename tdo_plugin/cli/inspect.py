@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tdo_plugin.cli.config_argument import config_of, scale_option
+from tdo_plugin.cli.output_file import check_has_folder
 from tdo_plugin.errors import UserError
 from tdo_plugin.launch.handed_on_options import own_and_stock, take_rest
 
@@ -100,9 +101,8 @@ def _check(args: argparse.Namespace, extra: Sequence[str]) -> None:
         )
     if args.batches is not None and args.batches < 1:
         raise UserError(f"`--batches` must be at least 1; it is {args.batches}")
-    for option, path in (("--plot", args.plot), ("--json", args.json)):
-        if path and (path.is_dir() or not path.absolute().parent.is_dir()):
-            raise UserError(f"`{option}` must be a file in an existing folder; it is {path}")
+    check_has_folder(args.plot, "--plot")
+    check_has_folder(args.json, "--json")
 
 
 def _words(args: argparse.Namespace, data: DataFolder, extra: Sequence[str]) -> list[str]:

@@ -12,6 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tdo_compat.errors import tell
+from tdo_plugin.cli.decoding import path_option
+from tdo_plugin.cli.output_file import check_has_folder
 from tdo_plugin.errors import UserError
 from tdo_plugin.launch.handed_on_options import device_options, gpus_here
 
@@ -29,12 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     add = parser.add_argument
     add("data", type=Path, metavar="DATA", help="data folder (`tdo prepare` or `tdo preprocess`)")
-    add(
-        "--path",
-        required=True,
-        metavar="CKPT[:CKPT...]",
-        help="the model: a checkpoint, several for an ensemble, or a folder (see --average)",
-    )
+    path_option(parser)
     add(
         "--average",
         default="best-1",
@@ -172,10 +169,8 @@ def _check(args: argparse.Namespace) -> list[tuple[str, Path]]:
     if args.text and (args.split or args.pairs):
         option = "split" if args.split else "pairs"
         raise UserError(f"`--{option}` must be left out with --text; it is {getattr(args, option)}")
-    for option in ("json", "sentences"):
-        path = getattr(args, option)
-        if path and (path.is_dir() or not path.absolute().parent.is_dir()):
-            raise UserError(f"`--{option}` must be a file in an existing folder; it is {path}")
+    check_has_folder(args.json, "--json")
+    check_has_folder(args.sentences, "--sentences")
     texts = []
     for text in args.text:
         language, _, file = text.partition("=")

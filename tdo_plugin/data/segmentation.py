@@ -7,7 +7,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tdo_plugin.data.textfolder import read_lines
 from tdo_plugin.errors import UserError
@@ -36,6 +36,15 @@ def load_model(path: Path) -> SentencePieceProcessor:
         return sentencepiece.SentencePieceProcessor(model_file=str(path))
     except (RuntimeError, OSError):
         raise UserError(f"`{path}` must be a SentencePiece model; it is not") from None
+
+
+def model_message(content: bytes) -> Any:
+    """The protobuf message that the file of a SentencePiece model consists of."""
+    from sentencepiece import sentencepiece_model_pb2 as messages
+
+    message = messages.ModelProto()  # type: ignore[attr-defined]  # made when it is imported
+    message.ParseFromString(content)
+    return message
 
 
 def join_pieces(text: str) -> str:

@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from tdo_plugin.data.segmentation import model_message
 from tdo_plugin.errors import UserError
 from tdo_plugin.export.folder_files import write_json
 from tdo_plugin.export.opened_model import OpenedModel
@@ -68,7 +69,7 @@ def build_tokenizer(segmentation: bytes, symbols: Sequence[str]) -> Any:
     """
     from tokenizers import AddedToken, Regex, decoders, processors
 
-    proto = _proto(segmentation)
+    proto = model_message(segmentation)
     scores = {
         piece.piece: piece.score for piece in proto.pieces if piece.type not in (UNKNOWN, CONTROL)
     }
@@ -94,14 +95,6 @@ def build_tokenizer(segmentation: bytes, symbols: Sequence[str]) -> Any:
     )
     tokenizer.encode_special_tokens = True
     return tokenizer
-
-
-def _proto(segmentation: bytes) -> Any:
-    from sentencepiece import sentencepiece_model_pb2 as messages
-
-    proto = messages.ModelProto()  # type: ignore[attr-defined]  # made when it is imported
-    proto.ParseFromString(segmentation)
-    return proto
 
 
 def _check(proto: Any, scores: dict[str, float], symbols: Sequence[str]) -> None:

@@ -9,12 +9,12 @@ import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import torch
 from torch import Tensor
 
 from tdo_plugin.data.joint_model import SegmentationSettings, train_model
+from tdo_plugin.data.segmentation import model_message
 from tdo_plugin.errors import UserError
 from tdo_plugin.pretrained.original import Original, tag
 
@@ -88,7 +88,7 @@ def extended(original: Original, extension: Extension) -> Original:
 
 def _segmentation(original: Original, extension: Extension) -> tuple[bytes, list[str]]:
     """The original's SentencePiece model with new pieces appended, and these pieces."""
-    proto = _proto(original.segmentation)
+    proto = model_message(original.segmentation)
     with tempfile.TemporaryDirectory() as folder:
         normalization = proto.normalizer_spec.name
         settings = SegmentationSettings(
@@ -102,7 +102,7 @@ def _segmentation(original: Original, extension: Extension) -> tuple[bytes, list
         except UserError as error:
             # the message names the option for the size of a whole vocabulary
             raise UserError(str(error).replace("--vocab-size", "--new-pieces")) from None
-        trained = _proto(Path(folder, "spm.model").read_bytes())
+        trained = model_message(Path(folder, "spm.model").read_bytes())
     existing = {piece.piece for piece in proto.pieces} | {*original.symbols}
     lowest = min(piece.score for piece in proto.pieces)
     added = []
@@ -116,14 +116,6 @@ def _segmentation(original: Original, extension: Extension) -> tuple[bytes, list
             new.score = piece.score + (lowest - 1 if merged else 0)
     proto.trainer_spec.vocab_size = len(proto.pieces)
     return proto.SerializeToString(), added
-
-
-def _proto(model: bytes) -> Any:
-    from sentencepiece import sentencepiece_model_pb2 as messages
-
-    proto = messages.ModelProto()  # type: ignore[attr-defined]  # made when it is imported
-    proto.ParseFromString(model)
-    return proto
 
 
 def _rows(original: Original, table: Tensor, pieces: Sequence[str]) -> list[Tensor]:

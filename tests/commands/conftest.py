@@ -1,6 +1,7 @@
 """Fixtures that several files share."""
 
 import io
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -30,3 +31,28 @@ def everything(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
     _, errors = process.communicate()
     assert process.returncode == 0, errors
     return out, errors
+
+
+@pytest.fixture(scope="module")
+def models() -> list[Any]:
+    """Two models to serve."""
+    from support.served import two_models
+
+    return two_models()
+
+
+@pytest.fixture(scope="module")
+def server(models: list[Any]) -> Iterator[Any]:
+    """A server of them, without limits that a test would reach."""
+    from support.served import served
+
+    with served(models) as running:
+        yield running
+
+
+@pytest.fixture
+def config(tmp_path: Path) -> Path:
+    """The config of a small training."""
+    path = tmp_path / "small.conf"
+    path.write_text("--task tdo_translation\n", encoding="utf-8")
+    return path

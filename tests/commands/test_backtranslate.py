@@ -6,12 +6,13 @@ import re
 import signal
 import subprocess
 import sys
-import time
 
 import pytest
 from support.commands import environment, exit_code
 from support.data import CROSS_ENTROPY, TAG, TDO, TRAIN, kept_logging, train
+from support.folders import snapshot
 from support.prepared import LARGER, TASK, prepared, trained
+from support.processes import wait_for_files
 
 from tdo_plugin.cli import main
 from tdo_plugin.data.segmentation import join_pieces
@@ -178,14 +179,6 @@ def test_parts_draw_for_themselves(tmp_path):
     assert len({job.place.read_text(encoding="utf-8") for job in jobs}) == 2
 
 
-def snapshot(folder):
-    return {
-        path.relative_to(folder).as_posix(): (path.read_bytes(), path.stat().st_mtime_ns)
-        for path in folder.rglob("*")
-        if path.is_file() and path.name != ".lock"
-    }
-
-
 def test_a_whole_folder_stays(here, text, tmp_path, capsys):
     out, words = tmp_path / "synthetic", ("--text", text["fr"], "--into", "en", "--beam", "1")
     make(out, *words, "--max-ratio", "50")
@@ -208,9 +201,7 @@ def test_a_killed_run_goes_on_where_it_was(text, tmp_path, capsys, monkeypatch):
     command = [sys.executable, "-m", "tdo_plugin", "backtranslate", *given(out, *words)]
     # so that the kill finds it at work
     process = subprocess.Popen([*command, "--min-len", "1"], env=environment())
-    while len(list(out.glob("work/decoded/*/de-en.*"))) < 2:
-        assert process.poll() is None
-        time.sleep(0.01)
+    wait_for_files(process, out, "work/decoded/*/de-en.*", 2)
     os.kill(process.pid, signal.SIGKILL)
     process.wait()
     assert not (out / "back-translated.json").exists()

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from support.built_models import in_double_precision
 from support.commands import exit_code
 from support.data import kept_logging
 from support.exported import AWKWARD, BOTH_TAGS, PLAIN, export, exported
@@ -78,14 +79,10 @@ def model_of(folder):
 def doubled(core):
     """The core in double precision, sinusoids too."""
     core.double()
-    previous = torch.get_default_dtype()
-    torch.set_default_dtype(torch.float64)
-    try:
+    with in_double_precision():
         core.source_positions = SinusoidalPositions(core.spec.model_dim, PAD)
         if core.target_positions is not None:
             core.target_positions = SinusoidalPositions(core.spec.model_dim, PAD)
-    finally:
-        torch.set_default_dtype(previous)
     return core
 
 

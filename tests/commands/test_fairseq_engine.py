@@ -2,15 +2,15 @@
 
 import json
 import os
-import shlex
 import signal
 import sys
-import time
 from pathlib import Path
 
 import pytest
+from support.commands import shown_commands
 from support.fork_server import PYTHON
 from support.prepared import prepared, trained
+from support.processes import wait_for_files
 from support.stored_options import saved
 from support.translating import lines, started
 
@@ -27,11 +27,6 @@ def decoded(everything, tmp_path_factory: pytest.TempPathFactory) -> Path:
     *progress, last = errors.splitlines()  # and nothing that a library says
     assert all(" sentences; " in line for line in progress) and "6 of 6 directions" in last
     return out
-
-
-def commands(printed: str) -> list[list[str]]:
-    """The stock commands that were printed."""
-    return [shlex.split(line[2:]) for line in printed.splitlines() if line.startswith("+ ")]
 
 
 def test_it_leaves_what_the_pool_leaves(decoded, everything):
@@ -60,7 +55,7 @@ def test_what_is_whole_is_kept_and_what_is_not_is_done_again(decoded, translate)
     (decoded / "de-en.hyp").write_text("half of it")
     printed, errors = translate(*words)
     assert "5 of 6 directions are already complete" in errors
-    (command,) = commands(printed)
+    (command,) = shown_commands(printed)
     assert command[command.index("--target-lang") + 1] == "en"
     assert lines(decoded / "de-en.hyp") == before
     assert (decoded / "en-de.hyp").stat().st_mtime_ns == kept
@@ -84,7 +79,7 @@ def test_a_dry_run_prints_and_touches_nothing(translate, tmp_path, monkeypatch):
     assert command.startswith(f"+ fairseq-generate {prepared().root} --user-dir ")
     assert " --task=tdo_translation --encoder-langtok=tgt --" in command
     assert command.endswith("/out/fairseq/de-fr --cpu --nbest 2")
-    assert len(commands(translate(*words)[0])) == 6
+    assert len(shown_commands(translate(*words)[0])) == 6
     assert [path.name for path in tmp_path.iterdir()] == ["m.pt"]
 
 
@@ -173,9 +168,7 @@ def test_a_run_that_is_ended(number, translate, tmp_path):
     """It takes its commands along; what a killed one leaves behind keeps the folder."""
     words = ("--out", tmp_path, "--workers", "1", "--engine", "fairseq", "--min-len", "190")
     process = started(*words, python=PYTHON)
-    while not list(tmp_path.glob("fairseq/*/generate-test.txt")):
-        assert process.poll() is None, process.stderr.read()
-        time.sleep(0.05)
+    wait_for_files(process, tmp_path, "fairseq/*/generate-test.txt")
     (command,) = children(process)
     process.send_signal(number)
     if number == signal.SIGTERM:

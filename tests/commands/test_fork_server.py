@@ -4,14 +4,13 @@ import os
 import re
 import signal
 import subprocess
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from support.commands import environment
 from support.fork_server import PYTHON, environment_folder
-from support.processes import finished
+from support.processes import finished, until
 
 PYTHONS = ("its own", "the fork server's")
 # A package that the server takes for ours: what a command does is the text of a variable.
@@ -175,7 +174,7 @@ def waiting(tdo_plugin_folder: Path, tmp_path: Path) -> Iterator:
         pipe = subprocess.PIPE
         process = subprocess.Popen(command, env=env, cwd=tdo_plugin_folder, stdout=pipe, text=True)
         started.append(process)
-        until(lambda: (tmp_path / "pid").exists() or process.poll() is not None)
+        until(lambda: (tmp_path / "pid").exists() or process.poll() is not None, 100)
         number = int((tmp_path / "pid").read_text())
         (tmp_path / "pid").unlink()
         return process, number
@@ -185,13 +184,6 @@ def waiting(tdo_plugin_folder: Path, tmp_path: Path) -> Iterator:
         process.kill()
         process.wait()
         process.stdout.close()
-
-
-def until(holds) -> None:
-    end = time.monotonic() + 100
-    while not holds():
-        assert time.monotonic() < end
-        time.sleep(0.01)
 
 
 def has_gone(number: int) -> bool:
@@ -227,7 +219,7 @@ def test_a_killed_command(which: str, waiting) -> None:
     process, number = waiting(which)
     process.kill()
     assert process.wait() == -signal.SIGKILL
-    until(lambda: has_gone(number))
+    until(lambda: has_gone(number), 100)
     process, number = waiting(which)
     os.kill(number, signal.SIGKILL)
     assert process.wait() == -signal.SIGKILL

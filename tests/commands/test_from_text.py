@@ -23,13 +23,6 @@ FLAGS = (
 )
 
 
-@pytest.fixture
-def config(tmp_path: Path) -> Path:
-    path = tmp_path / "small.conf"
-    path.write_text("--task tdo_translation\n", encoding="utf-8")
-    return path
-
-
 def write(folder: Path, copies: int) -> Path:
     folder.mkdir()
     for language in ("de", "en"):

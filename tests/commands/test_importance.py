@@ -5,7 +5,6 @@ import json
 import re
 import shutil
 import signal
-import time
 from pathlib import Path
 
 import pytest
@@ -14,6 +13,7 @@ from support.commands import told
 from support.covering import in_turn, mostly_full
 from support.data import ENCODER_DECODER
 from support.prepared import prepared, trained
+from support.processes import wait_for_files
 from support.translating import begun
 
 from tdo_compat.checkpoint import safe_load
@@ -205,9 +205,7 @@ def test_an_ended_run_goes_on_where_it_was(importance, tmp_path, number):
     importance(tmp_path / "whole", *slow)
     words = ("--cpu", "--workers", "2", "--path", two_stages(), "--data", prepared().root, *slow)
     process = begun("neurons", "importance", "--out", out, *words)
-    while not list(parts.glob("*.safetensors")):
-        assert process.poll() is None, process.stderr.read()
-        time.sleep(0.005)
+    wait_for_files(process, parts, "*.safetensors")
     process.send_signal(number)
     _, errors = process.communicate(timeout=120)
     assert process.returncode == {signal.SIGINT: 130, signal.SIGTERM: 143}.get(number, -number)

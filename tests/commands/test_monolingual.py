@@ -11,6 +11,7 @@ from support.commands import logged, two_workers
 from support.covering import mostly_full
 from support.data import CROSS_ENTROPY, TAG, TASK, TDO, TRAIN, built, databin, iterate, train
 from support.ddp import in_torch_s_wrapper
+from support.folders import snapshot
 from support.prepared import LARGER, prepared
 from support.prepared import TASK as PREPARED
 
@@ -165,14 +166,6 @@ def test_from_text_to_a_training(text, tmp_path, capsys):
     words = ("--path", model, "--cpu", "--pairs", "en-de", "--beam", "1", "--max-len-b", "8")
     arguments = (*words, "--out", tmp_path / "hypotheses", "--workers", "1")
     assert main(["translate", str(prepared().root), *map(str, arguments)]) == 0
-
-
-def snapshot(folder):
-    return {
-        path.relative_to(folder).as_posix(): (path.read_bytes(), path.stat().st_mtime_ns)
-        for path in folder.rglob("*")
-        if path.is_file() and path.name != ".lock"
-    }
 
 
 def test_a_whole_folder_stays(text, tmp_path, capsys):

@@ -5,7 +5,6 @@ import re
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -13,6 +12,8 @@ from fairseq.data.indexed_dataset import MMapIndexedDataset
 from support.commands import environment
 from support.covering import mostly_full
 from support.data import CROSS_ENTROPY, TAG, TDO, TRAIN, train
+from support.folders import contents
+from support.processes import wait_for_files
 
 from tdo_plugin.cli import main
 from tdo_plugin.data.databin import MARK, read_data_folder
@@ -58,11 +59,6 @@ def started(text: Path, out: Path) -> subprocess.Popen[str]:
     )
 
 
-def contents(root: Path) -> dict[str, bytes]:
-    files = (path for path in root.rglob("*") if path.is_file())
-    return {path.relative_to(root).as_posix(): path.read_bytes() for path in files}
-
-
 @pytest.fixture(scope="module")
 def whole(text: Path) -> Path:
     """Made by one process, each set in one part."""
@@ -78,9 +74,7 @@ def test_a_run_that_was_stopped_goes_on(
 ) -> None:
     out = tmp_path / "data"
     process = started(text, out)
-    while len(list(out.glob("work/steps/train.*"))) < 3:
-        assert process.poll() is None
-        time.sleep(0.02)
+    wait_for_files(process, out, "work/steps/train.*", 3)
     if stop == signal.SIGINT:  # as a terminal does it, to all processes
         os.killpg(process.pid, stop)
     else:

@@ -13,6 +13,7 @@ from fairseq import options
 from fairseq.data.indexed_dataset import MMapIndexedDataset
 from fairseq_cli import preprocess as stock
 from support.data import kept_logging
+from support.folders import contents
 
 from tdo_compat.digests import DIGESTS
 from tdo_plugin.data import joint_model, set_parts
@@ -64,11 +65,7 @@ def make(folder: TextFolder, out: Path, settings: PreprocessSettings = SETTINGS,
 
 
 def digests(root: Path) -> dict[str, str]:
-    return {
-        path.relative_to(root).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest()
-        for path in root.rglob("*")
-        if path.is_file()
-    }
+    return {name: hashlib.sha256(content).hexdigest() for name, content in contents(root).items()}
 
 
 @pytest.mark.parametrize("lines", [1000, 5])

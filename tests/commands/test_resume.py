@@ -23,14 +23,6 @@ FLAGS = (
 
 
 @pytest.fixture
-def config(tmp_path: Path) -> Path:
-    """The config of a small training."""
-    path = tmp_path / "small.conf"
-    path.write_text("--task tdo_translation\n", encoding="utf-8")
-    return path
-
-
-@pytest.fixture
 def became(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
     """The commands that `tdo` became, which it does not."""
     commands: list[list[str]] = []

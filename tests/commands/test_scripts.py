@@ -14,6 +14,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from support.commands import shown_commands
 from support.configs import ROOT, torchrun
 from support.processes import finished, heard
 from support.scripts import script
@@ -22,11 +23,6 @@ from support.stored_options import saved
 from tdo_plugin.data.databin import DataFolder
 
 CONFIG = "quickstart/prefix-decoder-only"
-
-
-def stock(output: str) -> list[list[str]]:
-    """The commands that a script printed."""
-    return [shlex.split(line[2:]) for line in output.splitlines() if line.startswith("+ ")]
 
 
 @pytest.mark.parametrize(
@@ -96,7 +92,7 @@ def test_a_dry_set_up_installs_nothing(clone: Path, tmp_path: Path) -> None:
     for name in ("pyproject.toml", "constraints.txt"):
         shutil.copy(ROOT / name, bare)
     shutil.move(bare / "scripts" / "real-setup.sh", bare / "scripts" / "setup.sh")
-    commands = stock(script(bare, "setup.sh", "--dry-run").stdout)
+    commands = shown_commands(script(bare, "setup.sh", "--dry-run").stdout)
     assert commands[0] == [sys.executable, "-m", "venv", "--clear", ".venv"]
     pip = [words[3:] for words in commands if words[1:3] == ["-m", "pip"]]
     (project,) = (words for words in pip if words[0] == "install")
@@ -110,17 +106,17 @@ def test_a_dry_set_up_installs_nothing(clone: Path, tmp_path: Path) -> None:
     *_, setup, bytecode = commands
     assert setup[1:] == ["-m", "tdo_plugin", "setup"] and bytecode[1] == "-c"
     assert not (bare / ".venv").exists()
-    whole = stock(script(bare, "setup.sh", "--dry-run", "--eval").stdout)
+    whole = shown_commands(script(bare, "setup.sh", "--dry-run", "--eval").stdout)
     assert [words for words in whole if words not in commands] == [[*setup, "--eval"]]
     assert len(whole) == len(commands) and not (bare / ".venv").exists()
     settings = {"TDO_TORCH": "torch==2.11.0 --index-url there"}  # first, alone, without our pins
-    commands = stock(script(bare, "setup.sh", "--dry-run", **settings).stdout)
+    commands = shown_commands(script(bare, "setup.sh", "--dry-run", **settings).stdout)
     (chosen,) = (words for words in commands if words[0] == "env")
     assert chosen[-4:] == ["--no-compile", "torch==2.11.0", "--index-url", "there"]
     assert not any("torch==2.13.0" in words for words in commands)
     (bare / ".venv").mkdir()
     (bare / ".venv" / "chosen-eval").write_text("eval\n")
-    assert stock(script(bare, "setup.sh", "--dry-run").stdout) == whole
+    assert shown_commands(script(bare, "setup.sh", "--dry-run").stdout) == whole
     shutil.rmtree(bare / ".venv")
     wrong = script(bare, "setup.sh", "--dry", code=1)
     assert (
@@ -139,7 +135,7 @@ TIERS = {
 @pytest.mark.parametrize("tier", TIERS)
 def test_a_tier_of_the_tests(clone: Path, tier: str) -> None:
     words = [*filter(None, [tier]), "--dry-run", "-k", "x or y"]
-    shown = stock(script(clone, "test.sh", *words).stdout)
+    shown = shown_commands(script(clone, "test.sh", *words).stdout)
     assert shown[0] == ["bash", str(clone / "scripts" / "setup.sh"), "--eval"]
     types = [] if tier == "--unit" else [[".venv/bin/mypy"]]
     *checks, tests = shown[1:]
@@ -154,7 +150,7 @@ def test_dry_runs_print_and_touch_nothing(clone: Path, data: DataFolder, tmp_pat
     printed = script(
         clone, "train.sh", config, data.root, "--gpus", 2, "--dry-run", "--seed", 7, cwd=tmp_path
     )
-    (command,) = stock(printed.stdout)
+    (command,) = shown_commands(printed.stdout)
     assert command[:4] == ["torchrun", "--standalone", "--nproc-per-node", "2"]
     assert command[-2:] == ["--seed", "7"]
     assert torchrun(command).nproc_per_node == "2"
@@ -167,13 +163,13 @@ def test_dry_runs_print_and_touch_nothing(clone: Path, data: DataFolder, tmp_pat
     inner = shlex.split(re.search(r"-m tdo_plugin train (.*?) \|\|", printed_script, re.S)[1])  # type: ignore[index]
     assert inner[-2:] == ["--rendezvous", "$rendezvous"]
     node = script(clone, "train.sh", *inner[:-1], "first:29500", "--dry-run")
-    (command,) = stock(node.stdout)
+    (command,) = shown_commands(node.stdout)
     launcher = torchrun(command)
     assert (launcher.nnodes, launcher.rdzv_endpoint) == ("2", "first:29500")
     assert not list(tmp_path.iterdir())
     checkpoint = saved(tmp_path / "m.pt", langs=["en", "de", "fr"])
     words = [data.root, "--path", checkpoint, "--out", "o", "--cpu", "--dry-run"]
-    assert len(stock(script(clone, "generate.sh", *words, cwd=tmp_path).stdout)) == 6
+    assert len(shown_commands(script(clone, "generate.sh", *words, cwd=tmp_path).stdout)) == 6
     assert [path.name for path in tmp_path.iterdir()] == ["m.pt"]
 
 
@@ -267,7 +263,7 @@ def test_the_experiments_models_can_be_built(data: DataFolder, tmp_path: Path) -
     words = [sys.executable, run, data.root, "--updates", "400", "--dry-run"]
     printed = heard(finished(words, cwd=tmp_path))
     names = re.findall(r"^with SOURCE_READING=(\S+)", printed, re.M)
-    commands = [shlex.join(command) for command in stock(printed)]
+    commands = [shlex.join(command) for command in shown_commands(printed)]
     assert len(set(names)) == len(names) == len(commands) == 9
     built = subprocess.run(
         [sys.executable, "-c", BUILDING],
@@ -299,7 +295,7 @@ def test_precision_follows_the_machine(
         (["--gpus", "1", "--precision", "fp16"], "--fp16"),
     ):
         assert main([*train, *words]) == 0
-        (command,) = stock(capsys.readouterr().out)
+        (command,) = shown_commands(capsys.readouterr().out)
         assert {"--fp16", "--bf16"} & set(command) == ({flag} if flag else set())
 
 
@@ -350,13 +346,13 @@ def test_text_to_table(clone: Path, tmp_path: Path) -> None:
     for language in words:
         write(f"test.{language}", language, meanings[930:950])
     preprocess = ["preprocess.sh", text, run / "data", "--vocab-size", 120]
-    shown = stock(script(clone, *preprocess, "--dry-run").stdout)
+    shown = shown_commands(script(clone, *preprocess, "--dry-run").stdout)
     assert not run.exists()
     printed = script(clone, *preprocess)
-    assert [c[:9] for c in stock(printed.stdout)] == [c[:9] for c in shown]
-    assert len([c for c in stock(printed.stdout) if c[0] == "fairseq-preprocess"]) == 3
+    assert [c[:9] for c in shown_commands(printed.stdout)] == [c[:9] for c in shown]
+    assert len([c for c in shown_commands(printed.stdout) if c[0] == "fairseq-preprocess"]) == 3
     again = script(clone, "preprocess.sh", text, run / "data", "--vocab-size", 120)
-    assert "is already complete" in again.stdout and not stock(again.stdout)
+    assert "is already complete" in again.stdout and not shown_commands(again.stdout)
     refused = script(clone, "preprocess.sh", text, run / "data", "--vocab-size", 90, code=2)
     assert "must be a new folder, or `--fresh` given" in refused.stderr
 

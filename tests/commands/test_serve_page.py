@@ -1,13 +1,12 @@
 """The page of `tdo serve` and `tdo explain` in a headless browser."""
 
-import json
 import re
 import shutil
 import threading
 
 import pytest
 from playwright.sync_api import sync_playwright
-from support.served import served, two_models
+from support.served import embedded
 
 from tdo_plugin.serve.explained_page import explained_page
 from tdo_plugin.serve.page import page as page_of
@@ -16,17 +15,6 @@ pytestmark = pytest.mark.full
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 TEXT = "der kleine Hund. Das alte Haus"
-
-
-@pytest.fixture(scope="module")
-def models():
-    return two_models()
-
-
-@pytest.fixture(scope="module")
-def server(models):
-    with served(models) as running:
-        yield running
 
 
 @pytest.fixture(scope="module")
@@ -307,7 +295,7 @@ def test_the_file_of_explain(tab, models, tmp_path):
 
 def test_right_to_left(tab, models, tmp_path):
     html = explained_page(models[:1], "der kleine Hund", "de", ["fr"])
-    held = json.loads(re.search(r'id="embedded">(.*?)</script>', html, re.DOTALL)[1])
+    held = embedded(html)
     (explanation,) = held["explanations"]
     explanation["target"] = "ar"
     count = len(explanation["target_pieces"]) - 1

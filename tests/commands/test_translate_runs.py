@@ -3,13 +3,13 @@
 import os
 import signal
 import sys
-import time
 from pathlib import Path
 
 import pytest
 from support.covering import mostly_full
 from support.fork_server import PYTHON
 from support.prepared import TEST_SENTENCES, prepared, trained
+from support.processes import until, wait_for_files
 from support.translating import lines, started
 
 
@@ -32,7 +32,7 @@ def test_what_is_whole_is_kept_and_what_is_not_is_done_again(translate, everythi
 def test_a_killed_run_goes_on_where_it_was(translate, everything, tmp_path):
     words = ("--out", tmp_path, "--workers", "1")
     process = started(*words)
-    wait_for(process, "*-*.json", tmp_path)
+    wait_for_files(process, tmp_path, "*-*.json")
     os.kill(process.pid, signal.SIGKILL)
     process.wait()
     translate("--path", trained(), *words)
@@ -50,17 +50,11 @@ def workers_of(process):
     return [pid for pid in pids if "spawn_main" in Path(f"/proc/{pid}/cmdline").read_text()]
 
 
-def wait_for(process, pattern, folder):
-    while not list(folder.glob(pattern)):
-        assert process.poll() is None, process.stderr.read()
-        time.sleep(0.02)
-
-
 @pytest.mark.long
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 def test_a_worker_that_dies_costs_its_direction(tmp_path):
     process = started("--out", tmp_path, "--workers", "1", *LONG, python=PYTHON)
-    wait_for(process, "*-*.json", tmp_path)
+    wait_for_files(process, tmp_path, "*-*.json")
     (worker,) = workers_of(process)
     os.kill(worker, signal.SIGKILL)
     _, errors = process.communicate(timeout=120)
@@ -73,7 +67,7 @@ def test_a_worker_that_dies_costs_its_direction(tmp_path):
 @pytest.mark.parametrize("number", mostly_full([signal.SIGTERM, signal.SIGINT]))
 def test_a_run_that_is_ended_takes_its_workers_along(number, tmp_path):
     process = started("--out", tmp_path, "--workers", "1", *LONG, python=PYTHON)
-    wait_for(process, "*-*.json", tmp_path)
+    wait_for_files(process, tmp_path, "*-*.json")
     children = workers_of(process)
     process.send_signal(number)
     _, errors = process.communicate(timeout=60)
@@ -87,14 +81,11 @@ def test_a_run_that_is_ended_takes_its_workers_along(number, tmp_path):
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 def test_workers_of_a_killed_run_end_with_it(tmp_path):
     process = started("--out", tmp_path, "--workers", "2", "--min-len", "190", python=PYTHON)
-    wait_for(process, "*-*.json", tmp_path)
+    wait_for_files(process, tmp_path, "*-*.json")
     children = workers_of(process)
     process.kill()
     process.wait()
-    end = time.monotonic() + 20
-    while any(running(child) for child in children):
-        assert time.monotonic() < end, "they live on"
-        time.sleep(0.02)
+    until(lambda: not any(running(child) for child in children), 20)
     assert children
 
 

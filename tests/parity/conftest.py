@@ -1,13 +1,16 @@
 """Models and batches that the parity tests share."""
 
+from functools import partial
+
 import pytest
 import torch
 from speed.reference_ops import ReferenceBuilder
+from support.built_models import moved
 from support.languages import tell_languages
-from support.parity_cases import EOS, NUMBERS, PAD, VOCABULARY
+from support.parity_cases import EOS, PAD, VOCABULARY
+from support.parity_models import build
 
 from tdo_plugin.modules.builder import Builder
-from tdo_plugin.modules.spec import ModelSpec
 
 
 @pytest.fixture
@@ -15,19 +18,8 @@ def make_model():
     """Builds a float64 model with every parameter moved off its start, norms and biases too."""
 
     def make(ops=(), **case):
-        torch.manual_seed(1)
-        previous = torch.get_default_dtype()
-        torch.set_default_dtype(torch.float64)
-        try:
-            spec = ModelSpec(**{**NUMBERS, **case})
-            builder = ReferenceBuilder(spec, PAD, ops) if ops else Builder(spec, PAD)
-            model = builder.build(VOCABULARY, VOCABULARY)
-        finally:
-            torch.set_default_dtype(previous)
-        with torch.no_grad():
-            for parameter in model.parameters():
-                parameter.add_(torch.randn_like(parameter) * 0.1)
-        return tell_languages(model).eval()
+        builder = partial(ReferenceBuilder, ops=ops) if ops else Builder
+        return tell_languages(moved(build(builder, **case))).eval()
 
     return make
 

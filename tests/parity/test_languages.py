@@ -2,8 +2,9 @@
 
 import pytest
 import torch
-from support.language_models import build, moved
+from support.built_models import moved
 from support.parity_cases import LANGUAGE_AWARE, PAD, TWO_STAGE, name_of
+from support.parity_models import build
 
 from tdo_plugin.models.languages import grown
 from tdo_plugin.modules.declared_options import options_of

@@ -2,13 +2,12 @@
 
 import pytest
 import torch
-from support.parity_cases import CASES, EOS, NUMBERS, PAD, TOPOLOGIES, VOCABULARY, name_of
+from support.parity_cases import CASES, EOS, PAD, TOPOLOGIES, VOCABULARY, name_of
+from support.parity_models import build
 from support.reference import Reference
 
-from tdo_plugin.modules.builder import Builder
 from tdo_plugin.modules.losses.reconstruction_loss import reconstruction_loss, reconstruction_target
 from tdo_plugin.modules.source_state import SourceRequest
-from tdo_plugin.modules.spec import ModelSpec
 
 EXACT = {"rtol": 0, "atol": 1e-9}
 SMOOTHING = 0.1
@@ -186,12 +185,7 @@ def test_later_tokens_of_the_source(attention, make_model):
 
 def test_masked_tags_have_no_part():
     """Entries that are not predicted are not in the normalisation either."""
-    torch.set_default_dtype(torch.float64)
-    try:
-        spec = ModelSpec(**NUMBERS, **CAUSAL, masked_tags=3)
-        model = Builder(spec, PAD).build(VOCABULARY, VOCABULARY).eval()
-    finally:
-        torch.set_default_dtype(torch.float32)
+    model = build(**CAUSAL, masked_tags=3)
     source = torch.tensor([[15, 5, 4, EOS]])
     state = model.encode_all([SourceRequest(source, (3,))])[0]
     loss, _ = reconstruction_loss(

@@ -55,3 +55,9 @@ def back_translated(folder: Path) -> None:
         preprocess(folder, *flags, "--srcdict", dictionary, "--tgtdict", dictionary)
     mark = {"settings": {}, "sets": SYNTHETIC}
     (folder / "back-translated.json").write_text(json.dumps(mark))
+
+
+def words(task, tokens):
+    """The words of token ids, without padding."""
+    real = tokens[tokens.ne(task.target_dictionary.pad())]
+    return " ".join(task.target_dictionary[int(token)] for token in real)

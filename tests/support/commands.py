@@ -4,6 +4,7 @@ import csv
 import json
 import os
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -84,6 +85,11 @@ def told(capsys: pytest.CaptureFixture[str], *words: object, code: int = 0) -> t
     output = capsys.readouterr()
     assert actual == code, output
     return output.out, output.err
+
+
+def shown_commands(printed: str) -> list[list[str]]:
+    """The commands that `tdo` shows before it runs them."""
+    return [shlex.split(line[2:]) for line in printed.splitlines() if line.startswith("+ ")]
 
 
 def csv_rows(path: Path) -> list[dict[str, str]]:

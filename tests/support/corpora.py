@@ -10,6 +10,7 @@ from typing import Any
 from unittest import mock
 
 from support.data import CROSS_ENTROPY, TAG, TDO, TRAIN, temporary, train
+from support.folders import files_of
 from support.layouts import CASES, Case
 from support.made import made_once
 from support.serving import Server, serving
@@ -85,8 +86,11 @@ def outcome(out: Path) -> dict[str, dict]:
 
 def contents(out: Path) -> dict[str, bytes]:
     """Every file of a data folder, but for records of how it was made."""
-    names = {path.relative_to(out): path for path in sorted(out.rglob("*")) if path.is_file()}
-    return {str(name): p.read_bytes() for name, p in names.items() if name.parts[0] not in UNNAMED}
+    return {
+        name: path.read_bytes()
+        for name, path in files_of(out).items()
+        if name.partition("/")[0] not in UNNAMED
+    }
 
 
 def is_whole(out: Path) -> bool:

@@ -1,5 +1,6 @@
 """A small file of experiments that trains nothing by itself."""
 
+import json
 from pathlib import Path
 
 from tdo_plugin.experiments.document import Document
@@ -155,3 +156,9 @@ def plan(folder: Path, scale: str = "toy", seeds: int = 1, **given: str) -> Plan
 def planned(folder: Path, table: str, scale: str = "toy", seeds: int = 1, *rows: str, **given: str):
     """One of its tables."""
     return PlannedTable(plan(folder, scale, seeds, **given), table, rows)
+
+
+def noted(folder: Path) -> list[list[str]]:
+    """The commands that `experiment_stand_in` was called with, in their order."""
+    notes = folder / "notes"
+    return [json.loads(line) for line in notes.read_text().splitlines()] if notes.exists() else []

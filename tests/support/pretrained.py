@@ -8,6 +8,7 @@ import shutil
 from pathlib import Path
 
 import torch
+from support.built_models import in_double_precision, moved
 from support.data import NUMBERS, TAG, TASK, TRAIN, databin, kept_logging, temporary, train
 from support.made import made_once
 
@@ -65,9 +66,8 @@ def folder(out: Path, family: str, **changes) -> None:
     config = M2M100Config(**{"vocab_size": rows, **SIZES, **changes})
     torch.manual_seed(4)
     model = M2M100ForConditionalGeneration(config)
+    moved(model, 0.2)
     with torch.no_grad():
-        for parameter in model.parameters():  # norms and biases too
-            parameter.add_(torch.randn_like(parameter) * 0.2)
         # so that searches end at different lengths
         end = model.model.shared.weight[2]
         model.model.decoder.layer_norm.bias.add_(2 * end / end.norm())
@@ -164,12 +164,8 @@ def loaded(out: Path):
     args = state["cfg"]["model"]
     task = TdoTranslationTask(args, args.langs, dict.fromkeys(args.langs, dictionary), True)
     task.load_state_dict(state["task_state"])
-    previous = torch.get_default_dtype()
-    torch.set_default_dtype(torch.float64)  # of the sinusoids
-    try:
+    with in_double_precision():  # the sinusoids too
         model = task.build_model(args)
-    finally:
-        torch.set_default_dtype(previous)
     assert isinstance(model, TdoTransformer)
     model.load_state_dict(state["model"], strict=True)
     return model.double().eval(), dictionary

@@ -3,7 +3,8 @@
 import os
 import signal
 import subprocess
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 LIMIT = 600.0  # seconds; of one command, far above what any takes on a busy machine
@@ -46,3 +47,20 @@ def heard(done: subprocess.CompletedProcess[str], code: int = 0) -> str:
     """All that a command said, standard output first, which must have ended with this code."""
     assert done.returncode == code, f"exit code {done.returncode}\n{done.stdout}\n{done.stderr}"
     return done.stdout + done.stderr
+
+
+def until(holds: Callable[[], object], seconds: float = 60) -> None:
+    """Wait for something, but not longer than this."""
+    end = time.monotonic() + seconds
+    while not holds():
+        assert time.monotonic() < end
+        time.sleep(0.01)
+
+
+def wait_for_files(
+    process: subprocess.Popen[str], folder: Path, pattern: str, count: int = 1
+) -> None:
+    """Wait until a process has written so many files."""
+    while len(list(folder.glob(pattern))) < count:
+        assert process.poll() is None, process.stderr and process.stderr.read()
+        time.sleep(0.005)

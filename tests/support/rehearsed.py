@@ -17,6 +17,7 @@ from unittest import mock
 import torch
 from fairseq.logging import metrics
 from fairseq.sequence_generator import SequenceGenerator
+from support.built_models import varied
 from support.data import BOTH_WAYS, TAG, TASK, TRAIN, iterate, temporary, training_arguments
 from support.neuron_masks import write_masks
 from support.rehearsal import DEVICE, Place, Rehearsal, rehearsal
@@ -178,7 +179,7 @@ def rehearse_training(*flags: str) -> tuple[Rehearsed, Rehearsed, int]:
 
     args, task, model, criterion = made(*flags)
     first, second = iterate(task, "train")[:2]
-    _stir(model)
+    varied(model)
     state: dict[str, Any] = {}
 
     def train(found: Rehearsal, units: Counter[str]) -> None:
@@ -198,21 +199,13 @@ def rehearse_training(*flags: str) -> tuple[Rehearsed, Rehearsed, int]:
     return rehearse(second, train), rehearse(first, validate), size
 
 
-def _stir(model: Any) -> None:
-    """Change the weights, so that not every translation is a repetition."""
-    with torch.no_grad():
-        for name, parameter in model.named_parameters():
-            size = 2 if "positions" in name else 0.3
-            parameter.add_(torch.randn_like(parameter) * size * (parameter.dim() > 1))
-
-
 def rehearse_search(*flags: str, beam: int = 3, half: bool = False) -> Rehearsed:
     """A search of the task's generator."""
     from fairseq import utils
 
     _, task, model, _ = made(*flags, vocabulary=0)
     sample = iterate(task, "train")[0]
-    _stir(model)
+    varied(model)
 
     def search(found: Rehearsal, units: Counter[str]) -> None:
         whole = (model.half() if half else model).to(DEVICE).eval()

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import torch
 import torch.nn.functional as F
-from support.language_models import moved
+from support.built_models import in_double_precision, moved
 from support.parity_cases import NUMBERS, PAD
 from support.pretrained import pieces, segmentation
 from support.processes import finished
@@ -44,9 +44,7 @@ def core_of(**case):
     pairs = {"num_pairs": len(PAIRS)} if case.get("adapter_dim") else {}
     spec = ModelSpec(**{**NUMBERS, "dropout": 0.1, **case, **languages, **pairs})
     torch.manual_seed(1)
-    previous = torch.get_default_dtype()
-    torch.set_default_dtype(torch.float64)
-    try:
+    with in_double_precision():
         core = Builder(spec, PAD).build(len(SYMBOLS), len(SYMBOLS)).eval()
         if spec.neuron_masks:
             core.neurons = NeuronMasks(core.stack, len(LANGUAGES), spec.zero_shot_neurons)
@@ -54,8 +52,6 @@ def core_of(**case):
             masks, general = torch.rand(len(PAIRS), width) < 0.7, torch.rand(width) < 0.3
             digest = torch.arange(32, dtype=torch.uint8)
             core.neurons.take(masks, general, torch.tensor(places()), digest)
-    finally:
-        torch.set_default_dtype(previous)
     if pairs:
         core.pairs = LanguagePairs(LANGUAGES, PAIRS)
     return moved(core)

@@ -1,6 +1,7 @@
 """A task, a lively model for it, and what its hook makes."""
 
 import torch
+from support.built_models import varied
 from support.data import (
     CROSS_ENTROPY,
     ENCODER_DECODER,
@@ -43,10 +44,8 @@ def lively(*flags, seed=10, data=None):
     """Task, float64 model in training mode, and criterion; translations vary, and most go on."""
     task, model, criterion = built(*ROBT, *CROSS_ENTROPY, *VARIED, *flags, data=data)
     torch.manual_seed(seed)
+    varied(model)
     with torch.no_grad():
-        for name, parameter in model.named_parameters():
-            scale = 2 if "position" in name else 0.3
-            parameter.add_(torch.randn_like(parameter) * scale * (parameter.dim() > 1))
         model.core.embeddings.output_weight[task.target_dictionary.eos()] *= END
     return task, model.double().train(), criterion
 

@@ -2,6 +2,7 @@
 
 import torch
 from fairseq.data import Dictionary
+from support.built_models import moved
 from support.parity_cases import EOS, NUMBERS, PAD, TWO_STAGE
 
 from tdo_plugin.models.tdo_transformer import SourceStream, TargetStream, TdoTransformer
@@ -17,10 +18,7 @@ def random_model(case=TWO_STAGE):
     torch.manual_seed(1)
     vocabulary = len(DICTIONARY)
     spec = ModelSpec(**{**NUMBERS, **case})
-    core = Builder(spec, PAD).build(vocabulary, vocabulary).double()
-    with torch.no_grad():
-        for parameter in core.parameters():
-            parameter.add_(torch.randn_like(parameter) * 0.3)
+    core = moved(Builder(spec, PAD).build(vocabulary, vocabulary).double(), 0.3)
     return TdoTransformer(SourceStream(DICTIONARY, core), TargetStream(DICTIONARY, core)).eval()
 
 

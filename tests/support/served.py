@@ -2,6 +2,7 @@
 
 import http.client
 import json
+import re
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -10,6 +11,7 @@ from typing import Any
 
 from support.data import CROSS_ENTROPY, ENCODER_DECODER
 from support.prepared import trained
+from support.processes import until
 
 from tdo_plugin.evaluation.decoding.decoding_options import DecodingOptions
 from tdo_plugin.metrics.silence import quiet_libraries
@@ -21,6 +23,16 @@ from tdo_plugin.serve.served_model import ServedModel
 from tdo_plugin.serve.server import hosts_of, listening, server_of
 
 MANY = Limits(rate=100_000)
+# what requests to translate and to explain say
+TEXT = "der kleine Hund"
+ORDER = {"model": "two stages", "text": TEXT, "source": "de", "targets": "all"}
+EXPLAIN = {"model": "two stages", "text": TEXT, "source": "de", "target": "fr"}
+JSON_BODY = {"Content-Type": "application/json"}
+# the beginning of a request that a test writes byte by byte
+TRANSLATE_HEAD = (
+    b"POST /api/translate HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+)
+SHORT = ("--max-update", "4")  # of a training whose model need not be good
 
 
 def two_models() -> list[ServedModel]:
@@ -63,7 +75,7 @@ class Served:
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=timeout)
         try:
             sent = body if body is None or isinstance(body, bytes) else json.dumps(body).encode()
-            kind = {"Content-Type": "application/json"} if method == "POST" else {}
+            kind = JSON_BODY if method == "POST" else {}
             connection.request(method, path, sent, {**kind, **(headers or {})})
             response = connection.getresponse()
             content = response.read()
@@ -71,6 +83,22 @@ class Served:
             return response.status, json.loads(content) if is_json else content.decode(), response
         finally:
             connection.close()
+
+    def log(self, count: int) -> list[str]:
+        """Its first lines, which are written after the answers."""
+        until(lambda: len(self.lines) >= count)
+        return self.lines[:count]
+
+    @contextmanager
+    def busy(self) -> Iterator[None]:
+        """The worker runs a job until the block ends."""
+        release, running = threading.Event(), threading.Event()
+        try:
+            self.worker.submit(lambda _: (running.set(), release.wait(60)))
+            assert running.wait(30)
+            yield
+        finally:
+            release.set()
 
 
 @contextmanager
@@ -100,3 +128,27 @@ def served(
             server.should_exit = True
             thread.join(30)
             worker.close(30)
+
+
+def begin_translation(port: int, order: Any = ORDER) -> http.client.HTTPConnection:
+    """A connection on which a translation is requested, and its answer not read."""
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+    connection.request("POST", "/api/translate", json.dumps(order), JSON_BODY)
+    return connection
+
+
+def refusal_message(answer: Sequence[Any], status: int, code: str) -> str:
+    """The message of an answer that refuses with this status and code."""
+    assert answer[0] == status, answer
+    error = answer[1]["error"]
+    assert error["code"] == code and set(answer[1]) == {"error"}, error
+    message: str = error["message"]
+    assert message.startswith("`") and "must" in message
+    return message
+
+
+def embedded(html: str) -> Any:
+    """The data in a page of `tdo explain`."""
+    match = re.search(r'id="embedded">(.*?)</script>', html, re.DOTALL)
+    assert match, html
+    return json.loads(match[1])

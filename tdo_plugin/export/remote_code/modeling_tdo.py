@@ -34,6 +34,7 @@ from tdo_plugin.modules.builder import Builder
 from tdo_plugin.modules.language_pairs import LanguagePairs
 from tdo_plugin.modules.methods.neuron_masks import NeuronMasks
 from tdo_plugin.modules.positions import SinusoidalPositions
+from tdo_plugin.modules.source_state import SourceState
 from tdo_plugin.modules.translation_model import TranslationModel
 
 IGNORED = -100  # the label that transformers leaves out of the loss
@@ -131,24 +132,12 @@ class TdoForConditionalGeneration(PreTrainedModel, GenerationMixin):
                 output_attentions,
                 output_hidden_states,
             )
-        if decoder_input_ids is None:
-            if labels is None:
-                raise ValueError("`decoder_input_ids` or `labels` must be given; neither is")
-            decoder_input_ids = self.prepare_decoder_input_ids_from_labels(labels)
-        tokens = masked(decoder_input_ids, decoder_attention_mask, self.config.pad_token_id)
-        state = encoder_outputs.state
-        assert state is not None
-        state = replace(state, beams=len(tokens) // state.sentences)
+        tokens = self._target_tokens(decoder_input_ids, decoder_attention_mask, labels)
+        state = _with_beams(encoder_outputs, len(tokens))
         cache = cache or past_key_values
         if use_cache and cache is None:
             cache = TdoCache(self.core.new_cache(state.beams))
-        if cache is None:
-            features = self.core.decode(tokens, state)
-        else:
-            features = self.core.decode(cache.append(tokens), state, cache.store)
-        logits = F.pad(
-            self.core.logits(features), (0, self.core.spec.masked_tags), value=-torch.inf
-        )
+        logits = self._logits(tokens, state, cache)
         return TdoOutput(
             loss=None if labels is None else self._loss(logits, labels),
             logits=logits,
@@ -257,6 +246,28 @@ class TdoForConditionalGeneration(PreTrainedModel, GenerationMixin):
     def _init_weights(self, module: nn.Module) -> None:
         """Nothing: the builder has initialised the parameters."""
 
+    def _target_tokens(
+        self, ids: Tensor | None, attention_mask: Tensor | None, labels: Tensor | None
+    ) -> Tensor:
+        """Targets (R, T) as they are read, made from the labels if they are not given."""
+        if ids is None:
+            if labels is None:
+                raise ValueError("`decoder_input_ids` or `labels` must be given; neither is")
+            ids = self.prepare_decoder_input_ids_from_labels(labels)
+        return masked(ids, attention_mask, self.config.pad_token_id)
+
+    def _logits(self, tokens: Tensor, state: SourceState, cache: TdoCache | None) -> Tensor:
+        """Logits (R, T, V) after the tokens (R, T), which are added to the cache if there is one.
+
+        Entries that are left out of the softmax (``masked_tags``) have minus infinity.
+        """
+        if cache is None:
+            features = self.core.decode(tokens, state)
+        else:
+            features = self.core.decode(cache.append(tokens), state, cache.store)
+        logits = self.core.logits(features)
+        return F.pad(logits, (0, self.core.spec.masked_tags), value=-torch.inf)
+
     def _loss(self, logits: Tensor, labels: Tensor) -> Tensor:
         """Mean cross-entropy, in at least single precision."""
         targets = labels.masked_fill(labels.eq(self.config.pad_token_id), IGNORED).flatten()
@@ -294,6 +305,13 @@ class TdoForConditionalGeneration(PreTrainedModel, GenerationMixin):
             # the search reorders what has the first name in transformers 4, the second in 5
             updated["past_key_values"] = updated["cache"] = outputs.cache
         return updated
+
+
+def _with_beams(encoder_outputs: TdoEncoderOutput, rows: int) -> SourceState:
+    """The encoded sources, which ``rows`` rows of targets read: as many rows each."""
+    state = encoder_outputs.state
+    assert state is not None
+    return replace(state, beams=rows // state.sentences)
 
 
 def core_of(config: TdoConfig) -> TranslationModel:

@@ -9,7 +9,6 @@ from transformers import BatchEncoding, PreTrainedTokenizerFast
 
 Texts = str | Sequence[str]
 Codes = str | Sequence[str] | None
-SIDES = ("src", "tgt")
 
 
 class TdoTokenizer(PreTrainedTokenizerFast):
@@ -98,41 +97,22 @@ class TdoTokenizer(PreTrainedTokenizerFast):
                 2.
         """
         given = text if text is not None else text_target
-        truncation = bool(truncation) and truncation != "do_not_truncate"  # of the pipeline
         if given is None:
             raise ValueError("`text` or `text_target` must be given; neither is")
         single = isinstance(given, str)
-        count = 1 if single else len(given)
-        defaults = {"src": src_lang or self.src_lang, "tgt": tgt_lang or self.tgt_lang}
-        codes = {side: _for_each(defaults[side], count, f"{side}_lang") for side in SIDES}
-        longest = None
-        if truncation:
-            longest = self.model_max_length if max_length is None else max_length
-            if longest < 2:
-                raise ValueError(
-                    f"`max_length` must be at least 2, for tag and end symbol; it is {longest}"
-                )
-        pad = {"padding": padding, "max_length": max_length, **kwargs}
+        codes = self._codes(src_lang, tgt_lang, 1 if single else len(given))
+        longest = self._longest(truncation, max_length)
 
         def encoded(texts: Texts, side: str | None) -> Any:
             tags = [self._tag(code) for code in codes[side]] if side and add_special_tokens else []
-            lines = [texts] if isinstance(texts, str) else list(texts)
-            if len(lines) != count:
-                raise ValueError(f"`text_target` must have {count} sentences; it has {len(lines)}")
-            rows = self._pieces(lines, add_special_tokens, longest and longest - bool(tags))
-            tagged = [[tag, *row] for tag, row in zip(tags, rows, strict=True)] if tags else rows
-            return self.pad({"input_ids": tagged}, **pad)
+            lines = _lines(texts, len(codes["src"]))
+            rows = self._tagged(lines, tags, add_special_tokens, longest)
+            return self.pad({"input_ids": rows}, padding=padding, max_length=max_length, **kwargs)
 
-        if text is None:
-            result = encoded(given, self.target_tag)
-        else:
-            result = encoded(text, self.source_tag)
-            if text_target is not None:
-                result["labels"] = encoded(text_target, self.target_tag)["input_ids"]
-        order = self.languages
-        for side, named in codes.items():
-            if None not in named:
-                result[f"{side}_lang_id"] = [order.index(self._known(code)) for code in named]
+        result = encoded(given, self.target_tag if text is None else self.source_tag)
+        if text is not None and text_target is not None:
+            result["labels"] = encoded(text_target, self.target_tag)["input_ids"]
+        result.update(self._language_ids(codes))
         if single and return_tensors is None:
             return BatchEncoding({key: value[0] for key, value in result.items()})
         return BatchEncoding(dict(result), tensor_type=return_tensors)
@@ -141,18 +121,56 @@ class TdoTokenizer(PreTrainedTokenizerFast):
         """The ids of a source, with its tag; ``kwargs`` as for a call."""
         return self(text, **kwargs)["input_ids"]
 
-    def _pieces(self, lines: Sequence[str], special: bool, longest: int | None) -> Any:
-        """The ids of each line, with the end symbol if ``special``."""
-        return super().__call__(
-            list(lines),
+    def _codes(self, src: Codes, tgt: Codes, count: int) -> dict[str, list[str | None]]:
+        """The language of each of ``count`` sentences by side; None where none is named."""
+        return {
+            "src": _for_each(src or self.src_lang, count, "src_lang"),
+            "tgt": _for_each(tgt or self.tgt_lang, count, "tgt_lang"),
+        }
+
+    def _longest(self, truncation: bool | str | None, max_length: int | None) -> int | None:
+        """The number of tokens to which sentences are cut, with tag and end symbol."""
+        if not truncation or truncation == "do_not_truncate":  # so says the pipeline
+            return None
+        longest: int = self.model_max_length if max_length is None else max_length
+        if longest < 2:
+            raise ValueError(
+                f"`max_length` must be at least 2, for tag and end symbol; it is {longest}"
+            )
+        return longest
+
+    def _tagged(
+        self, lines: list[str], tags: list[int], special: bool, longest: int | None
+    ) -> list[list[int]]:
+        """The ids of each line, after its tag if there are ``tags``.
+
+        Args:
+            lines: one for each sentence.
+            tags: one for each line, or none.
+            special: whether to add the end symbol.
+            longest: how many ids a line may have, the tag included; None: any number.
+        """
+        rows = super().__call__(
+            lines,
             add_special_tokens=special,
             truncation=longest is not None,
-            max_length=longest,
+            max_length=longest and longest - bool(tags),
         )["input_ids"]
+        return [[tag, *row] for tag, row in zip(tags, rows, strict=True)] if tags else rows
 
-    def _tag(self, language: str | None) -> Any:
+    def _language_ids(self, codes: dict[str, list[str | None]]) -> dict[str, list[int]]:
+        """The index of each sentence's language, for the sides whose languages are named."""
+        order = self.languages
+        return {
+            f"{side}_lang_id": [order.index(self._known(code)) for code in named]
+            for side, named in codes.items()
+            if None not in named
+        }
+
+    def _tag(self, language: str | None) -> int:
         """The id of a language's tag."""
-        return self.convert_tokens_to_ids(self.tags[self._known(language)])
+        tag: int = self.convert_tokens_to_ids(self.tags[self._known(language)])
+        return tag
 
     def _known(self, language: str | None) -> str:
         if language is None or language not in self.languages:
@@ -167,6 +185,14 @@ class TdoTokenizer(PreTrainedTokenizerFast):
     ) -> BatchEncoding:
         """For transformers' translation pipeline."""
         return self(raw_inputs, src_lang=src_lang, tgt_lang=tgt_lang, **kwargs)
+
+
+def _lines(texts: Texts, count: int) -> list[str]:
+    """The sentences, which must be ``count``: targets stand beside sources."""
+    lines = [texts] if isinstance(texts, str) else list(texts)
+    if len(lines) != count:
+        raise ValueError(f"`text_target` must have {count} sentences; it has {len(lines)}")
+    return lines
 
 
 def _for_each(codes: Codes, count: int, name: str) -> list[str | None]:

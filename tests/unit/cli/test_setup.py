@@ -1,18 +1,14 @@
 """``tdo setup``: what it would run, what it runs, and what it says when that fails."""
 
-import shlex
 import subprocess
 import sys
 from importlib import metadata
 
 import pytest
+from support.commands import shown_commands
 
 from tdo_plugin import installation
 from tdo_plugin.cli import doctor, main, setup
-
-
-def commands(printed):
-    return [shlex.split(line[2:]) for line in printed.splitlines() if line.startswith("+ ")]
 
 
 @pytest.fixture
@@ -41,7 +37,7 @@ def pip(monkeypatch, nothing_installed):
 @pytest.mark.long
 def test_a_dry_run_says_all_commands(capsys, nothing_installed):
     assert main(["setup", "--eval", "--dry-run"]) == 0
-    folder, fairseq, evaluation, comet, check = commands(capsys.readouterr().out)
+    folder, fairseq, evaluation, comet, check = shown_commands(capsys.readouterr().out)
     assert folder == ["cd", str(installation.FILES)]
     python = fairseq.index(sys.executable)
     assert fairseq[0] == "env"
@@ -68,7 +64,7 @@ def test_what_is_there_stays(capsys, monkeypatch):
 def test_a_broken_fairseq_is_compiled_anew(capsys, nothing_installed, monkeypatch):
     monkeypatch.setattr(doctor, "is_pinned", lambda requirement: True)
     assert main(["setup", "--dry-run"]) == 0
-    (_, words) = commands(capsys.readouterr().out)
+    (_, words) = shown_commands(capsys.readouterr().out)
     assert words[-3:] == ["--force-reinstall", "--no-cache-dir", installation.FAIRSEQ]
 
 

@@ -5,6 +5,7 @@ import os
 from dataclasses import replace
 
 import pytest
+from support.folders import files_of
 
 from tdo_plugin.corpora.description import Member, Monolingual, load
 from tdo_plugin.corpora.pair_rows import Making, Record
@@ -33,8 +34,7 @@ TEST = Record("test", ("de", "en"), 1, {}, 1)
 
 
 def contents(folder):
-    files = (path for path in folder.rglob("*") if path.is_file())
-    return {str(path.relative_to(folder)): path.read_text(encoding="utf-8") for path in files}
+    return {name: path.read_text(encoding="utf-8") for name, path in files_of(folder).items()}
 
 
 def with_test_set(making, form):

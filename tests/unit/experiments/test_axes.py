@@ -5,11 +5,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.papers import steps
 
 from tdo_plugin.errors import UserError
 from tdo_plugin.experiments.document_reader import read_document
 from tdo_plugin.experiments.plan import Inputs, Plan
-from tdo_plugin.experiments.steps import Step
 from tdo_plugin.experiments.systems import Setting
 from tdo_plugin.experiments.tables import PlannedTable
 
@@ -94,10 +94,6 @@ def planned(folder: Path, table: str, scale: str = "toy", seeds: int = 1, **chan
     path.write_text(text, encoding="utf-8")
     plan = Plan(Setting(read_document(path), scale, {}), folder / "run", Inputs({}), seeds)
     return PlannedTable(plan, table)
-
-
-def steps(table: PlannedTable, kind: str) -> list[Step]:
-    return [step for step in table.plan.graph.closure(table.goals) if step.kind == kind]
 
 
 def cells(table: PlannedTable) -> dict[str, Any]:

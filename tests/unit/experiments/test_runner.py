@@ -1,17 +1,16 @@
 """The runner of experiments: what is done once, goes on, is kept back, and how far it is."""
 
-import json
 import os
 import random
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
 from support import experiment_stand_in
-from support.experiments import planned
+from support.experiments import noted, planned
+from support.processes import until
 
 from tdo_plugin.errors import UserError
 from tdo_plugin.experiments import runner
@@ -39,11 +38,6 @@ def run(table, jobs=2):
     return Runner(table.plan.graph, machine, said.append).run(table.goals), said
 
 
-def commands(folder):
-    notes = folder / "notes"
-    return [json.loads(line) for line in notes.read_text().splitlines()] if notes.exists() else []
-
-
 def made(folder):
     """All that a run has made, but for its records."""
     run_folder = folder / "run"
@@ -57,7 +51,7 @@ def made(folder):
 def test_everything_is_done_once(tmp_path):
     troubles, said = run(planned(tmp_path, "table1"))
     assert troubles == {}
-    names = [words[0] for words in commands(tmp_path)]
+    names = [words[0] for words in noted(tmp_path)]
     assert sorted(set(names)) == [
         "average", "corpus", "preprocess", "report", "score", "train", "translate",
     ]  # fmt: skip
@@ -66,7 +60,7 @@ def test_everything_is_done_once(tmp_path):
     assert any("+ fairseq-train stock" in line for line in said)
     assert "--tdo-target-layer 3\n" in (tmp_path / "run" / "tdo" / "system.conf").read_text()
     again, _ = run(planned(tmp_path, "table1"))
-    assert again == {} and len(commands(tmp_path)) == len(names)
+    assert again == {} and len(noted(tmp_path)) == len(names)
 
 
 def test_files_of_a_step_are_written_as_they_are(tmp_path):
@@ -82,9 +76,9 @@ def test_files_of_a_step_are_written_as_they_are(tmp_path):
 
 def test_tables_share_what_they_have_in_common(tmp_path):
     run(planned(tmp_path, "table1", "toy", 1, "tdo"))
-    before = len(commands(tmp_path))
+    before = len(noted(tmp_path))
     run(planned(tmp_path, "parts", "toy", 1, "tdo+robt"))
-    later = [words for words in commands(tmp_path)[before:] if words[0] == "train"]
+    later = [words for words in noted(tmp_path)[before:] if words[0] == "train"]
     assert [Path(words[1]).parent.name for words in later] == ["tdo+robt"]
     start = later[0][later[0].index("--restore-file") + 1]
     assert start.endswith("run/tdo/checkpoints/checkpoint_last.pt")
@@ -92,9 +86,9 @@ def test_tables_share_what_they_have_in_common(tmp_path):
 
 def test_what_depends_on_something_else_now_is_made_anew(tmp_path):
     run(planned(tmp_path, "table1", "toy", 1, "base", "tdo"))
-    before = len(commands(tmp_path))
+    before = len(noted(tmp_path))
     run(planned(tmp_path, "table1", "toy", 1, "base", "tdo", form="disjoint"))
-    assert [words[0] for words in commands(tmp_path)[before:]].count("train") == 2
+    assert [words[0] for words in noted(tmp_path)[before:]].count("train") == 2
     other = tmp_path / "other"
     other.mkdir()
     run(planned(other, "table1", "toy", 1, "base", "tdo", form="disjoint"))
@@ -116,12 +110,12 @@ def test_a_failure_keeps_back_what_needs_it_and_no_more(tmp_path, monkeypatch):
     troubles, _ = run(table)
     assert next(iter(troubles)) == "masks/0.5.masks/made"
     assert troubles["masks/0.5.masks/made"].startswith("ended with 3: no memory (full log: ")
-    trained = {Path(words[1]).parent.name for words in commands(tmp_path) if words[0] == "train"}
+    trained = {Path(words[1]).parent.name for words in noted(tmp_path) if words[0] == "train"}
     assert trained == {"one+direction=en-de", "one+direction=en-fr", "tdo", "tdo+robt"}
     monkeypatch.setenv("FAILS", "")
-    before = len(commands(tmp_path))
+    before = len(noted(tmp_path))
     assert run(planned(tmp_path, "parts"))[0] == {}
-    names = [words[0] for words in commands(tmp_path)[before:]]
+    names = [words[0] for words in noted(tmp_path)[before:]]
     assert names.count("train") == 1 and "corpus" not in names
 
 
@@ -133,14 +127,14 @@ def test_a_failed_row_is_marked_and_the_others_are_reported(tmp_path, monkeypatc
         "table1/text/scores": "incomplete, without tdo+instrucl/output/en-X",
         "table1/report": "incomplete, without table1/text/scores",
     }
-    (score,) = (words for words in commands(tmp_path) if words[0] == "score")
+    (score,) = (words for words in noted(tmp_path) if words[0] == "score")
     missing = tmp_path / "run" / "tdo+instrucl" / "output"
     assert f"like InstruCL at 5={missing}" in score and missing.is_dir()
     assert (tmp_path / "run" / "table1" / "index.html").is_file()
     monkeypatch.setenv("FAILS", "")
-    before = len(commands(tmp_path))
+    before = len(noted(tmp_path))
     assert run(planned(tmp_path, "table1"))[0] == {}
-    assert [words[0] for words in commands(tmp_path)[before:]] == [
+    assert [words[0] for words in noted(tmp_path)[before:]] == [
         "train", "average", "translate", "score", "report",
     ]  # fmt: skip
     monkeypatch.setenv("FAILS", "train")
@@ -164,7 +158,7 @@ def test_a_failed_row_has_no_translations_of_an_older_model(tmp_path, monkeypatc
 def test_nothing_is_begun_again_in_a_folder_in_use(tmp_path, monkeypatch):
     table = planned(tmp_path, "table1", "toy", 1, "tdo")
     run(table)
-    before, count = made(tmp_path), len(commands(tmp_path))
+    before, count = made(tmp_path), len(noted(tmp_path))
     monkeypatch.setattr(runner, "PATIENCE", 0.1)
     again = Runner(table.plan.graph, Machine.of(0, 2, 1, 1), print)
     steps = table.plan.graph.closure(table.goals)
@@ -172,7 +166,7 @@ def test_nothing_is_begun_again_in_a_folder_in_use(tmp_path, monkeypatch):
         again.run(table.goals, (), steps)
     assert made(tmp_path) == before
     assert again.run(table.goals, (), steps) == {} and made(tmp_path) == before
-    assert len(commands(tmp_path)) == 2 * count
+    assert len(noted(tmp_path)) == 2 * count
 
 
 def test_what_is_scored_in_part_is_reported(tmp_path, monkeypatch):
@@ -185,16 +179,16 @@ def test_what_is_scored_in_part_is_reported(tmp_path, monkeypatch):
     assert troubles["table1/text/scores"].startswith("ended with 1: made ")
     assert (tmp_path / "run" / "table1" / "index.html").is_file()
     monkeypatch.setenv("PARTLY", "")
-    before = len(commands(tmp_path))
+    before = len(noted(tmp_path))
     assert run(planned(tmp_path, "table1", "toy", 1, "tdo"))[0] == {}
-    assert [words[0] for words in commands(tmp_path)[before:]] == ["score", "report"]
+    assert [words[0] for words in noted(tmp_path)[before:]] == ["score", "report"]
 
 
 def test_a_drawing_is_of_the_rows_that_are_there(tmp_path, monkeypatch):
     monkeypatch.setenv("FAILS", "train:/tdo+robt/")
     troubles, _ = run(planned(tmp_path, "parts"))
     assert troubles["parts/curve/drawing"] == "incomplete, without tdo+robt/training"
-    (words,) = (words for words in commands(tmp_path) if words[0] == "curve")
+    (words,) = (words for words in noted(tmp_path) if words[0] == "curve")
     assert sum("validation.jsonl" in word for word in words) == 1
 
 
@@ -223,7 +217,7 @@ def test_an_ended_training_goes_on(tmp_path, monkeypatch):
     table = planned(tmp_path, "parts", "toy", 1, "tdo+robt")
     process = _started(tmp_path, "parts", "tdo+robt")
     checkpoint = tmp_path / "run" / "tdo+robt" / "checkpoints" / "checkpoint_last.pt"
-    _until(checkpoint.exists)
+    until(checkpoint.exists)
     process.send_signal(signal.SIGTERM)
     assert process.wait(20) == 143
     lines = len(checkpoint.read_text().splitlines())
@@ -231,15 +225,8 @@ def test_an_ended_training_goes_on(tmp_path, monkeypatch):
     monkeypatch.setenv("PAUSE", "0")
     assert run(table)[0] == {}
     assert len(checkpoint.read_text().splitlines()) == 10
-    starts = [words for words in commands(tmp_path) if "--restore-file" in words]
+    starts = [words for words in noted(tmp_path) if "--restore-file" in words]
     assert len(starts) == 1  # going on with its own checkpoint it does not begin with another's
-
-
-def _until(true, seconds=60):
-    end = time.monotonic() + seconds
-    while not true():
-        assert time.monotonic() < end
-        time.sleep(0.02)
 
 
 def _started(folder, table, *rows):
@@ -283,7 +270,7 @@ def test_killed_at_thirty_moments_it_makes_what_an_undisturbed_run_makes(tmp_pat
 def test_commands_end_with_a_run_that_is_killed(tmp_path, monkeypatch):
     monkeypatch.setenv("PAUSE", "60")
     process = _started(tmp_path, "parts", "tdo+robt")
-    _until(lambda: commands(tmp_path))
+    until(lambda: noted(tmp_path))
     text = b"experiment_stand_in.py"
     ours = str(tmp_path).encode()
 
@@ -298,10 +285,10 @@ def test_commands_end_with_a_run_that_is_killed(tmp_path, monkeypatch):
                 found.append(path)
         return found
 
-    _until(children)
+    until(children)
     os.kill(process.pid, signal.SIGKILL)
     process.wait()
-    _until(lambda: not children(), 20)
+    until(lambda: not children(), 20)
 
 
 def test_how_far_it_is(tmp_path):

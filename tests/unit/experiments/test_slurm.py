@@ -1,18 +1,17 @@
 """The runner with stand-ins for Slurm's commands: steps as jobs, their ends, and the runner's."""
 
-import json
 import os
 import shlex
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from support import experiment_stand_in, slurm_stand_in
-from support.experiments import planned
+from support.experiments import noted, planned
+from support.processes import until
 
 from tdo_plugin.cli import main
 from tdo_plugin.errors import UserError
@@ -42,22 +41,10 @@ def slurm(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     return queue
 
 
-def until(true: Callable[[], object], seconds: float = 60) -> None:
-    end = time.monotonic() + seconds
-    while not true():
-        assert time.monotonic() < end
-        time.sleep(0.02)
-
-
 def run(table: PlannedTable) -> tuple[dict[str, str], list[str]]:
     said: list[str] = []
     machine = Machine.of_slurm(2, 3, None, ["--time=9"])
     return Runner(table.plan.graph, machine, said.append).run(table.goals), said
-
-
-def commands(folder: Path) -> list[list[str]]:
-    notes = folder / "notes"
-    return [json.loads(line) for line in notes.read_text().splitlines()] if notes.exists() else []
 
 
 def submitted(queue: Path) -> list[str]:
@@ -93,11 +80,11 @@ def test_what_computes_is_a_job_and_the_rest_is_done_here(tmp_path: Path, slurm:
     ]
     assert any("+ fairseq-train stock" in line for line in said)
     assert "tdo/training: job 2" in said or "tdo/training: job 1" in said
-    trained = [words for words in commands(tmp_path) if words[0] == "train"]
+    trained = [words for words in noted(tmp_path) if words[0] == "train"]
     assert all(words[words.index("--gpus") + 1] == "2" for words in trained)
-    before = len(commands(tmp_path))
+    before = len(noted(tmp_path))
     assert run(planned(tmp_path, "table1", "toy", 1, "base", "tdo"))[0] == {}
-    assert len(commands(tmp_path)) == before and not list(slurm.glob("[0-9]"))
+    assert len(noted(tmp_path)) == before and not list(slurm.glob("[0-9]"))
 
 
 def test_so_many_jobs_at_a_time(tmp_path: Path, slurm: Path) -> None:
@@ -132,7 +119,7 @@ def test_what_a_job_made_in_part_is_made_again(
     assert troubles[drawing.name] == "incomplete, without b/made"
     monkeypatch.delenv("FAILS")
     assert Runner(graph, machine, print).run([drawing.name]) == {}
-    drawn = [tuple(words) for words in commands(tmp_path) if str(out) in words]
+    drawn = [tuple(words) for words in noted(tmp_path) if str(out) in words]
     assert [{"a=/row", "b=/row"} & {*words} for words in drawn] == [
         {"a=/row"},
         {"a=/row", "b=/row"},
@@ -149,7 +136,7 @@ def test_a_failing_job_is_told_with_its_log(
     assert troubles == {"tdo/output/en-X": f"ended with 3: no memory (full log: {log})"}
     monkeypatch.setenv("FAILS", "")
     assert run(table)[0] == {}
-    assert [words[0] for words in commands(tmp_path)].count("train") == 1
+    assert [words[0] for words in noted(tmp_path)].count("train") == 1
 
 
 def test_what_sbatch_refuses_is_told(tmp_path: Path, slurm: Path) -> None:
@@ -198,7 +185,7 @@ def test_a_runner_that_is_ended_cancels_its_jobs_which_go_on_later(
     assert run(planned(tmp_path, "table1", "toy", 1, "tdo"))[0] == {}  # the job may still end
     assert len(checkpoint.read_text().splitlines()) == 10
     assert submitted(slurm) == [TRAINING, TRAINING, "tdo/output/en-X"]
-    assert [words[0] for words in commands(tmp_path)].count("corpus") == 1
+    assert [words[0] for words in noted(tmp_path)].count("corpus") == 1
 
 
 @pytest.mark.parametrize("meanwhile", ["it trains", "it has ended"])
@@ -221,7 +208,7 @@ def test_the_jobs_of_a_runner_that_was_killed_are_waited_for(
     assert troubles == {} and submitted(slurm) == [TRAINING, "tdo/output/en-X"]
     waited = "tdo/training: waiting for existing job 1" in said
     assert waited == (meanwhile == "it trains")
-    assert [words[0] for words in commands(tmp_path)].count("train") == 1
+    assert [words[0] for words in noted(tmp_path)].count("train") == 1
 
 
 def here(folder: Path) -> dict[str, str]:
@@ -254,7 +241,7 @@ def test_a_training_whose_time_is_over_goes_on_in_another_turn(
     checkpoint = tmp_path / "run" / "tdo+robt" / "checkpoints" / "checkpoint_last.pt"
     assert len(checkpoint.read_text().splitlines()) == 10
     assert submitted(slurm).count("tdo+robt/training") == 1
-    trained = [words for words in commands(tmp_path) if words[0] == "train"]
+    trained = [words for words in noted(tmp_path) if words[0] == "train"]
     turns = [words for words in trained if "tdo+robt" in words[1]]
     assert ["--restore-file" in words for words in turns] == [True, False]
 

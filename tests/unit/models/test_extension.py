@@ -5,6 +5,7 @@ from argparse import Namespace
 import pytest
 import torch
 from fairseq import tasks
+from support.built_models import moved
 from support.data import ENCODER_DECODER, TAG, TASK, TDO, TRAIN, built, iterate
 
 from tdo_plugin.errors import UserError
@@ -30,9 +31,7 @@ KINDS = {
 def extended(*flags, like=None, new=("it", "pt")):
     """(batch, old model, new model)."""
     task, model, _ = built(*BASE, *flags)
-    with torch.no_grad():
-        for parameter in model.parameters():
-            parameter.add_(torch.randn_like(parameter) * 0.1)
+    moved(model)
     extension = Extension(task.langs, new, like)
     args = extension.arguments(task.args)
     grown = tasks.setup_task(args)

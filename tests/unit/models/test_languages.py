@@ -4,6 +4,7 @@ from argparse import Namespace
 
 import pytest
 import torch
+from support.built_models import moved
 from support.data import (
     ENCODER_DECODER,
     INSTRUCL,
@@ -26,18 +27,11 @@ BASE = ("--task", "tdo_translation", *TASK, *TAG, *TRAIN, "--dropout", "0")
 AWARE = ("--tdo-laln", "both", "--tdo-lalt", "xavier")
 
 
-def moved(model):
-    with torch.no_grad():
-        for parameter in model.parameters():
-            parameter.add_(torch.randn_like(parameter) * 0.1)
-    return model.double()
-
-
 def test_ids_of_the_batch_reach_the_parts():
     task, model, _ = built(*BASE, *TDO, *AWARE)
     batch = iterate(task, "train")[0]["net_input"]
     assert len(batch["tgt_lang_id"].unique()) > 1
-    logits, _ = moved(model)(**batch)
+    logits, _ = moved(model).double()(**batch)
     source = SourceRequest(
         batch["src_tokens"], context=TokenContext.of_targets(batch["tgt_lang_id"][:, 0] - 1)
     )
@@ -52,7 +46,7 @@ def test_ids_of_the_batch_reach_the_parts():
 def test_identity_pairs_are_of_their_targets_language():
     task, model, criterion = built(*BASE, *TDO, *AWARE, *INSTRUCL)
     batch = iterate(task, "train")[0]
-    moved(model)
+    moved(model).double()
     loss = criterion(model, batch)[2]["instrucl_loss"]
     net_input, pad = batch["net_input"], task.source_dictionary.pad()
     layer = criterion.terms["instrucl"].layer(model)
@@ -149,7 +143,7 @@ def test_a_target_s_tag_is_enough():
 def test_a_plain_checkpoint_grows(more):
     task, plain, _ = built(*BASE, *TDO, *more)
     _, aware, _ = built(*BASE, *TDO, *more, "--tdo-laln", "both", "--tdo-lalt", "identity")
-    aware.load_state_dict(moved(plain).state_dict())
+    aware.load_state_dict(moved(plain).double().state_dict())
     batch = iterate(task, "train")[0]["net_input"]
     torch.testing.assert_close(aware.double()(**batch)[0], plain(**batch)[0], rtol=0, atol=1e-9)
 
@@ -176,7 +170,7 @@ def test_masked_tags_have_no_probability(sharing, whole):
     terms = ("--criterion", "label_smoothed_cross_entropy_terms", "--label-smoothing", "0.1", *more)
     task, model, criterion = built(*BASE, *flags, *terms)
     batch = iterate(task, "train")[0]
-    logits, _ = moved(model)(**batch["net_input"])
+    logits, _ = moved(model).double()(**batch["net_input"])
     words = len(task.target_dictionary) - 4
     assert logits.shape[-1] == words
     assert task.target_dictionary[words] == "__en__"

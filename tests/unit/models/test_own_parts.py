@@ -5,6 +5,7 @@ from argparse import Namespace
 import pytest
 import torch
 from fairseq import tasks
+from support.built_models import moved
 from support.data import ENCODER_DECODER, TAG, TASK, TDO, TRAIN, built, iterate
 
 from tdo_plugin.errors import UserError
@@ -20,18 +21,11 @@ EXPERTS = ("--tdo-ffn-experts", "target")
 WAYS = {"two stages": (), "encoder-decoder": ENCODER_DECODER}
 
 
-def moved(model):
-    with torch.no_grad():
-        for parameter in model.parameters():
-            parameter.add_(torch.randn_like(parameter) * 0.1)
-    return model.double()
-
-
 @pytest.mark.parametrize("way", WAYS)
 def test_ids_of_the_batch_reach_the_parts(way):
     task, model, _ = built(*BASE, *TDO, *WAYS[way], *ADAPTERS, *TARGETS, *EXPERTS)
     batch = iterate(task, "train")[0]["net_input"]
-    logits, _ = moved(model)(**batch)
+    logits, _ = moved(model).double()(**batch)
     pairs = trained_pairs(task.args)
     assert model.core.pairs.names() == pairs and len(pairs) > 1
     sources, targets = (batch[f"{side}_lang_id"][:, 0] - 1 for side in ("src", "tgt"))
@@ -64,7 +58,7 @@ def test_a_pair_without_an_adapter():
 def test_a_plain_checkpoint_grows(way):
     task, plain, _ = built(*BASE, *TDO, *WAYS[way])
     _, aware, _ = built(*BASE, *TDO, *WAYS[way], *ADAPTERS, *TARGETS, *EXPERTS)
-    aware.load_state_dict(moved(plain).state_dict())
+    aware.load_state_dict(moved(plain).double().state_dict())
     batch = iterate(task, "train")[0]["net_input"]
     torch.testing.assert_close(aware.double()(**batch)[0], plain(**batch)[0], rtol=0, atol=1e-9)
 
@@ -89,7 +83,7 @@ def test_an_optimizer_does_not_grow(flags):
 def test_a_checkpoint_goes_by_its_own_order_of_pairs():
     task, model, _ = built(*BASE, *TDO, *ADAPTERS)
     batch = iterate(task, "train")[0]["net_input"]
-    expected = moved(model)(**batch)[0]
+    expected = moved(model).double()(**batch)[0]
     args = Namespace(**vars(task.args))
     args.lang_pairs = trained_pairs(args)[::-1]
     reordered = tasks.setup_task(args).build_model(args).double()

@@ -9,6 +9,7 @@ import torch
 from fairseq.data import Dictionary
 from fairseq.search import Sampling
 from fairseq.sequence_generator import SequenceGenerator
+from support.built_models import moved
 from support.languages import languages_of
 from support.parity_cases import (
     CASES,
@@ -40,9 +41,7 @@ def make(seed=1, dtype=torch.float64, **case):
     """A fairseq model with every parameter moved off its start."""
     torch.manual_seed(seed)
     core = Builder(ModelSpec(**{**NUMBERS, **case}), PAD).build(VOCABULARY, VOCABULARY).to(dtype)
-    with torch.no_grad():
-        for parameter in core.parameters():
-            parameter.add_(torch.randn_like(parameter) * 0.1)
+    moved(core)
     return TdoTransformer(SourceStream(DICTIONARY, core), TargetStream(DICTIONARY, core)).eval()
 
 

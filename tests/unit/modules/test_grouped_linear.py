@@ -3,6 +3,7 @@
 import pytest
 import torch
 import torch.nn.functional as F
+from support.built_models import moved
 from torch import nn
 from torch.utils.flop_counter import FlopCounterMode
 
@@ -17,13 +18,9 @@ ROWS = [[3], [0, 0, 0], [4, 1, 4, 0, 1], [2, 0, 1, 0, 3]]
 EXACT = {"rtol": 0, "atol": 1e-12}
 
 
-def moved(part):
+def drawn(part):
     torch.manual_seed(0)
-    part = part.double()
-    with torch.no_grad():
-        for parameter in part.parameters():
-            parameter.add_(torch.randn_like(parameter) * 0.1)
-    return part
+    return moved(part.double())
 
 
 def sentence_by_sentence(part, x, rows, alone):
@@ -54,7 +51,7 @@ def told(rows):
 @pytest.mark.parametrize("name", PARTS)
 def test_values_and_gradients(name, rows):
     make, alone = PARTS[name]
-    part, languages = moved(make()), told(rows)
+    part, languages = drawn(make()), told(rows)
     x = torch.randn(len(rows), 3, 6, dtype=torch.float64, requires_grad=True)
     expected = sentence_by_sentence(part, x, rows, alone)
     weighting, parameters = torch.randn_like(expected), [x, *part.parameters()]
@@ -70,7 +67,7 @@ def test_values_and_gradients(name, rows):
 
 @pytest.mark.parametrize("name", PARTS)
 def test_absent_rows_have_gradients_of_zero(name):
-    part = moved(PARTS[name][0]())
+    part = drawn(PARTS[name][0]())
     part(torch.randn(2, 3, 6).double(), told([1, 3])[:, None]).square().sum().backward()
     for parameter in part.parameters():
         touched = parameter.grad.flatten(1).abs().sum(1) > 0
@@ -78,7 +75,7 @@ def test_absent_rows_have_gradients_of_zero(name):
 
 
 def test_several_projections_at_once():
-    parts = [moved(TargetProjection(5, 6, width)) for width in (4, 8)]
+    parts = [drawn(TargetProjection(5, 6, width)) for width in (4, 8)]
     x, languages = torch.randn(4, 3, 6).double(), told([2, 0, 2, 1])[:, None]
     expected = [part(x, languages) for part in parts]
     torch.testing.assert_close(project_for_targets(x, languages, *parts), expected, **EXACT)
@@ -124,7 +121,7 @@ def test_pairs_are_found_and_go_with_the_state():
 
 def test_groups_of_contexts_made_of_others():
     """However a context arises, its counts are those of its own sentences."""
-    part = moved(PairAdapters(5, 6, 4))
+    part = drawn(PairAdapters(5, 6, 4))
     whole, x = told([3, 0, 3, 1]), torch.randn(4, 2, 6).double()
     expected = part(x, whole[:, None])
     places = torch.tensor([2, 3])

@@ -5,10 +5,10 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 from pathlib import Path
 
 import pytest
+from support.processes import until
 
 from tdo_plugin.runtime import commands
 
@@ -31,10 +31,7 @@ def test_what_runs_is_asked_to_end_and_made_to(
 
     worker = threading.Thread(target=run)
     worker.start()
-    end = time.monotonic() + 120
-    while not (log.exists() and log.read_text() == "ready\n"):
-        assert time.monotonic() < end
-        time.sleep(0.02)
+    until(lambda: log.exists() and log.read_text() == "ready\n", 120)
     ran.stop()
     worker.join()
     assert codes == [code]

@@ -7,20 +7,14 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
 import pytest
+from support.processes import until
 
 from tdo_plugin.errors import UserError
 from tdo_plugin.runtime.jobs import map_in_order, map_spawned, run_jobs
-
-
-def wait_until(holds: Callable[[], bool]) -> None:
-    end = time.monotonic() + 60
-    while not holds() and time.monotonic() < end:
-        time.sleep(0.01)
 
 
 def test_results_come_with_their_keys_from_so_many_processes_at_a_time(tmp_path: Path) -> None:
@@ -28,9 +22,9 @@ def test_results_come_with_their_keys_from_so_many_processes_at_a_time(tmp_path:
         mark = tmp_path / f"{number}"
         mark.touch()
         if number == 0:
-            wait_until(lambda: (tmp_path / "1").exists())
+            until(lambda: (tmp_path / "1").exists())
         if number == 1:
-            wait_until(lambda: not (tmp_path / "0").exists())
+            until(lambda: not (tmp_path / "0").exists())
         together = len(list(tmp_path.iterdir()))
         mark.unlink()
         return number**2, together
@@ -140,8 +134,7 @@ list(run_jobs([(1, job)], 1))
 def test_jobs_end_with_a_parent_that_is_killed(tmp_path: Path, whose: str) -> None:
     mark = tmp_path / "mark"
     parent = subprocess.Popen([sys.executable, "-c", LONG, str(mark), whose])
-    while not (mark.exists() and mark.read_text()):
-        time.sleep(0.02)
+    until(lambda: mark.exists() and mark.read_text())
     parent.kill()
     parent.wait()
     child = int(mark.read_text())

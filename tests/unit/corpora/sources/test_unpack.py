@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
+from support.folders import files_of
 
 from tdo_compat.settings import shown
 from tdo_plugin.corpora.description.schema import Archive
@@ -73,8 +74,8 @@ def stored(folder: Path, content: bytes, parts: int = 1) -> list[Path]:
 
 def below(folder: Path) -> list[str]:
     """All files but the record."""
-    files = (path for path in folder.rglob("*") if path.is_file())
-    return sorted(str(path.relative_to(folder)) for path in files if path.name != unpacking.RECORD)
+    files = files_of(folder).items()
+    return sorted(name for name, path in files if path.name != unpacking.RECORD)
 
 
 @pytest.fixture

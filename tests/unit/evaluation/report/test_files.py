@@ -1,25 +1,20 @@
 """The numbers as CSV and JSON equal the sheet's."""
 
-import csv
 import json
 from pathlib import Path
 
 import pytest
+from support.commands import csv_rows
 from support.score_sheets import SCORES, sheet
 
 from tdo_plugin.evaluation.report.published_comparison import beside
 from tdo_plugin.evaluation.report.report_files import slugs, write_csv, write_json, write_matrix
 
 
-def rows_of(path: Path) -> list[dict[str, str]]:
-    with path.open(encoding="utf-8", newline="") as stream:
-        return list(csv.DictReader(stream))
-
-
 def test_csv_has_every_mean_and_score(tmp_path: Path) -> None:
     score_sheet = sheet()
     write_csv(tmp_path / "r.csv", score_sheet, [])
-    rows = rows_of(tmp_path / "r.csv")
+    rows = csv_rows(tmp_path / "r.csv")
     written = {(r["system"], r["scope"], r["of"], r["metric"]): float(r["value"]) for r in rows}
     assert len(written) == len(rows)
     for direction, systems in SCORES.items():
@@ -35,7 +30,7 @@ def test_csv_has_every_mean_and_score(tmp_path: Path) -> None:
 
 def test_csv_has_differences_where_they_were_tested(tmp_path: Path) -> None:
     write_csv(tmp_path / "r.csv", sheet(), [])
-    rows = [row for row in rows_of(tmp_path / "r.csv") if row["p"]]
+    rows = [row for row in csv_rows(tmp_path / "r.csv") if row["p"]]
     assert [(row["system"], row["scope"], row["of"]) for row in rows] == [
         ("few", "group", "en → X"),
         ("few", "group", "X → en"),
@@ -48,7 +43,7 @@ def test_csv_has_differences_where_they_were_tested(tmp_path: Path) -> None:
 
 def test_published_figures_name_their_table(tmp_path: Path) -> None:
     write_csv(tmp_path / "r.csv", sheet(), beside("tdo:1", sheet()))
-    rows = [row for row in rows_of(tmp_path / "r.csv") if row["source"] == "tdo:1"]
+    rows = [row for row in csv_rows(tmp_path / "r.csv") if row["source"] == "tdo:1"]
     expected = {
         "system": "TED-19, N=6, d=512: encoder-decoder",
         "scope": "group",

@@ -5,7 +5,7 @@ from collections import Counter
 
 import pytest
 import torch
-from support.auxiliary_data import SYNTHETIC, back_translated, monolingual
+from support.auxiliary_data import SYNTHETIC, back_translated, monolingual, words
 from support.data import (
     CROSS_ENTROPY,
     ENCODER_DECODER,
@@ -39,11 +39,6 @@ def rows_of(task, **options):
         for pair, *row in zip(ids, fed["src_tokens"], batch["target"], strict=True):
             names = "-".join(task.data_manager.lang_dict[int(number)] for number in pair)
             yield names, *(words(task, tokens) for tokens in row)
-
-
-def words(task, tokens):
-    real = tokens[tokens.ne(task.target_dictionary.pad())]
-    return " ".join(task.target_dictionary[int(token)] for token in real)
 
 
 def true_rows(*flags):

@@ -5,7 +5,7 @@ from collections import Counter
 
 import pytest
 import torch
-from support.auxiliary_data import LINES, monolingual
+from support.auxiliary_data import LINES, monolingual, words
 from support.data import (
     CROSS_ENTROPY,
     ENCODER_DECODER,
@@ -52,11 +52,6 @@ def rows_of(task, **options):
         for pair, *row in zip(ids, *columns, strict=True):
             names = tuple(task.data_manager.lang_dict[int(language)] for language in pair)
             yield names, *(words(task, tokens) for tokens in row)
-
-
-def words(task, tokens):
-    real = tokens[tokens.ne(task.target_dictionary.pad())]
-    return " ".join(task.target_dictionary[int(token)] for token in real)
 
 
 def text_of(language):

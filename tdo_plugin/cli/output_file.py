@@ -1,0 +1,37 @@
+"""Checks of a file that a command is to write, and the folder for it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tdo_plugin.errors import UserError
+
+
+def check_output(output: Path, force: bool, option: str = "--output") -> None:
+    """Raise UserError if `output` is a folder, or exists without `force`."""
+    if output.is_dir():
+        raise UserError(f"`{option}` must be a file; {output} is a folder")
+    if output.exists() and not force:
+        raise UserError(
+            f"`{option}` must be new, or `--force` given to overwrite it; {output} already exists"
+        )
+
+
+def check_has_folder(output: Path | None, option: str) -> None:
+    """Raise UserError if `output` is a folder, or its own folder does not exist; None is fine."""
+    if output and (output.is_dir() or not output.absolute().parent.is_dir()):
+        raise UserError(f"`{option}` must be a file in an existing folder; it is {output}")
+
+
+def make_folder(output: Path, option: str = "--output") -> None:
+    """Create the parent folder of an output file.
+
+    Raises:
+        UserError: the folder cannot be created.
+    """
+    try:
+        output.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UserError(
+            f"`{option}` must be writable; {error.filename}: {error.strerror}"
+        ) from None

@@ -1,0 +1,67 @@
+"""The command `tdo explain`: the page that it writes, and what it refuses."""
+
+import re
+
+import pytest
+from support.commands import told
+from support.prepared import trained
+from support.served import TEXT, embedded
+
+from tdo_plugin.errors import UserError
+from tdo_plugin.serve import explained_page
+
+
+def test_explain_writes_one_small_file(tmp_path, capsys):
+    out = tmp_path / "page.html"
+    text = f"{TEXT} </script><b>"
+    words = ("-s", "de", "-t", "fr", "en", "--text", text, "--out", out, "--cpu")
+    printed, errors = told(capsys, "explain", f"a={trained()}", f"b={trained()}", *words)
+    assert printed == f"{out}\n" and not errors
+    html = out.read_text(encoding="utf-8")
+    assert len(html.encode()) < 2_000_000
+    for pattern in (r"https?:", r"\bsrc=", r"url\(", r"@import"):
+        assert not re.search(pattern, html), pattern
+    explanations = embedded(html)["explanations"]
+    assert [(each["model"], each["target"]) for each in explanations] == [
+        *(("a", "fr"), ("b", "fr"), ("a", "en"), ("b", "en"))
+    ]
+    assert all(each["text"] == text for each in explanations)
+
+
+def test_a_page_that_would_be_too_large_has_mean_weights(models, monkeypatch):
+    def heads():
+        html = explained_page.explained_page(models[:1], TEXT, "de", ["fr"])
+        (explanation,) = embedded(html)["explanations"]
+        return explanation["source_attention"][0]["source"]["shape"][0], len(html)
+
+    whole, size = heads()
+    assert whole > 1
+    monkeypatch.setattr(explained_page, "LARGEST", size)
+    mean, smaller = heads()
+    assert mean == 1 and smaller < size
+    monkeypatch.setattr(explained_page, "LARGEST", smaller)
+    with pytest.raises(UserError, match="`--text` must be shorter"):
+        heads()
+
+
+@pytest.mark.parametrize(
+    ("words", "error"),
+    [
+        (("-s", "xx", "-t", "fr", "--text", "a"), "`source` must be of "),
+        (("-s", "de", "-t", "xx", "--text", "a"), "`target` must be of "),
+        (("-s", "de", "-t", "fr", "--text", " "), "`--text` must have a sentence"),
+        (("-s", "de", "-t", "fr", "--text", "\udcff Hund"), "`--text` must be valid Unicode"),
+        (("-s", "de", "-t", "fr", "--text", "Haus " * 1100), "at most 256 tokens to be explained"),
+    ],
+)
+def test_what_explain_refuses(words, error, tmp_path, capsys):
+    out = tmp_path / "page.html"
+    _, errors = told(capsys, "explain", trained(), "--cpu", *words, "--out", out, code=2)
+    assert error in errors and not out.exists() and not list(tmp_path.iterdir())
+
+
+def test_where_explain_cannot_write(tmp_path, capsys):
+    words = ("explain", trained(), "-s", "de", "-t", "fr", "--text", "a")
+    for out in (tmp_path, tmp_path / "none" / "page.html"):
+        _, errors = told(capsys, *words, "--out", out, code=2)
+        assert "`--out` must be a file in an existing folder" in errors

@@ -1,0 +1,162 @@
+"""What `tdo serve` answers: its page, the translations and the explanations."""
+
+import base64
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from support.data import ENCODER_DECODER
+from support.prepared import prepared, trained
+from support.served import EXPLAIN, MANY, ORDER, SHORT, TEXT, refusal_message
+
+from tdo_plugin.errors import UserError
+from tdo_plugin.evaluation.decoding.decoding_options import DecodingOptions
+from tdo_plugin.evaluation.decoding.worker import Work
+from tdo_plugin.serve.explained_translation import explain_translation
+
+MERGED = ("--tdo-decoder-attention", "merged")
+
+
+def translator_of(*flags):
+    """The translator of a model trained with these flags."""
+    work = Work(DecodingOptions((trained(*flags),), max_len_b=30), prepared(), prepared().root)
+    return work.load("cpu").usual
+
+
+def test_the_page_and_its_headers(server):
+    status, html, response = server.asked("GET", "/")
+    assert status == 200 and html.startswith("<!DOCTYPE html>") and html.endswith("</html>\n")
+    assert response.getheader("content-type") == "text/html; charset=utf-8"
+    for path in ("/", "/health", "/nothing"):
+        *_, response = server.asked("GET", path)
+        policy = response.getheader("content-security-policy")
+        assert "default-src 'none'" in policy and "frame-ancestors 'none'" in policy
+        assert response.getheader("x-content-type-options") == "nosniff"
+        assert response.getheader("x-frame-options") == "DENY"
+        assert not [name for name, _ in response.getheaders() if name.startswith("access-control")]
+
+
+def test_models_and_health(server):
+    assert server.asked("GET", "/health")[1] == {"status": "ok", "models": 2, "waiting": 0}
+    _, content, _ = server.asked("GET", "/api/models")
+    first, second = content["models"]
+    assert first["name"] == "two stages" and second["name"] == "encoder-decoder"
+    assert first["languages"] == ["en", "de", "fr"]
+    assert first["directions"] == sorted(["en-de", "de-en", "en-fr", "fr-en"])
+    assert (first["kind"], second["kind"]) == ("two-stage", "encoder-decoder")
+    assert content["limits"]["characters"] == MANY.characters
+
+
+def test_translations_are_those_of_the_translator(server, models):
+    text = f"{TEXT}\n\ndas alte Haus"
+    status, content, _ = server.asked("POST", "/api/translate", {**ORDER, "text": text})
+    assert status == 200
+    assert [each["target"] for each in content["translations"]] == ["en", "fr"]
+    for each in content["translations"]:
+        hypotheses = models[0].translator.translate_lines(
+            f"de-{each['target']}", [TEXT, "das alte Haus"]
+        )
+        assert each["text"] == "\n\n".join(hypothesis.text for hypothesis in hypotheses)
+        assert each["zero_shot"] == (each["target"] == "fr")
+        assert [sentence["source"] for sentence in each["sentences"]] == [TEXT, "das alte Haus"]
+        for sentence, hypothesis in zip(each["sentences"], hypotheses, strict=True):
+            assert " ".join(sentence["pieces"]) == hypothesis.pieces
+            assert sentence["score"] == pytest.approx(hypothesis.score, abs=1e-4)
+        assert each["off_target"] in (None, True, False)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("flags", [(), ("--decoder-langtok",), ("--tdo-laln", "both")])
+def test_one_search_for_all_targets_changes_nothing(flags):
+    translator = translator_of(*flags)
+    lines = [TEXT, "", "das alte Haus und der Hund"]
+    together = translator.translate_into("de", ["fr", "en", "de"], lines)
+    for target, hypotheses in together.items():
+        alone = translator.translate_lines(f"de-{target}", lines)
+        assert [each.text for each in hypotheses] == [each.text for each in alone]
+        assert [each.pieces for each in hypotheses] == [each.pieces for each in alone]
+        scores = [each.score for each in alone]
+        assert [each.score for each in hypotheses] == pytest.approx(scores, abs=1e-4)
+    greedy = translator.with_beam(1)
+    assert greedy.options.beam == 1 and translator.options.beam == 4
+    assert greedy.models is translator.models and greedy._spm is translator._spm
+
+
+@pytest.mark.parametrize("model", ["two stages", "encoder-decoder"])
+def test_an_explanation(server, models, model):
+    status, content, _ = server.asked("POST", "/api/explain", {**EXPLAIN, "model": model})
+    assert status == 200
+    source, target = content["source_pieces"], content["target_pieces"]
+    assert source[0] == "__fr__" and source[-1] == target[-1] == "</s>" == content["begin"]
+    index = [each.name for each in models].index(model)
+    (hypothesis,) = models[index].translator.translate_lines("de-fr", [TEXT])
+    assert content["translation"] == hypothesis.text
+    assert target[:-1] == hypothesis.pieces.split()
+
+    def array(matrix):
+        units = np.frombuffer(base64.b64decode(matrix["units"]), dtype=np.uint8)
+        return units.reshape(matrix["shape"]) / 255
+
+    for layer in content["source_attention"]:
+        weights = array(layer["source"])
+        assert weights.shape[1:] == (len(source), len(source))
+        assert weights.sum(-1) == pytest.approx(1, abs=len(source) / 255)
+    for layer in content["target_attention"]:
+        over_source, over_target = array(layer["source"]), array(layer["target"])
+        assert over_source.shape[1:] == (len(target), len(source))
+        assert not np.triu(over_target, 1).any()
+        whole = [over_source.sum(-1), over_target.sum(-1)]
+        for sums in [sum(whole)] if layer["kind"] == "joint" else whole:
+            assert sums == pytest.approx(1, abs=(len(source) + len(target)) / 255)
+    kind = "joint" if model == "two stages" else "cross"
+    assert {layer["kind"] for layer in content["target_attention"]} == {kind}
+    for step, piece in zip(content["steps"], target, strict=True):
+        assert len(step["top"]) == 10
+        shares = [share for _, share in step["top"]]
+        assert shares == sorted(shares, reverse=True)
+        if step["rank"] <= 10:
+            assert step["top"][step["rank"] - 1] == [piece, step["probability"]]
+    assert len(content["preference"]) == len(content["source_attention"])
+    assert all(0 < layer["score"] < 1 for layer in content["preference"])
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    "flags",
+    [
+        SHORT,
+        (*SHORT, "--decoder-langtok"),
+        (*SHORT, "--decoder-langtok", "--lang-tok-replacing-bos-eos"),
+        (*SHORT, "--tdo-laln", "both", "--tdo-lalt", "xavier", "--tdo-norm", "pre"),
+        (*SHORT, *ENCODER_DECODER, "--tdo-adaptation-dim", "0", *MERGED),
+        (*SHORT, "--tdo-target-layer", "0", "--tdo-adaptation-dim", "0"),
+    ],
+    ids=" ".join,
+)
+def test_the_explained_pass_is_the_one_that_was_searched(flags):
+    """The chosen pieces' probabilities give the score of the search: every tag has its place."""
+    translator = translator_of(*flags)
+    explained = explain_translation(translator, "de-fr", TEXT)
+    (hypothesis,) = translator.translate_lines("de-fr", [TEXT])
+    assert explained.hypothesis == hypothesis
+    chosen = [step.probability for step in explained.steps]
+    score = sum(map(math.log2, chosen)) / len(chosen)
+    assert score == pytest.approx(hypothesis.score, abs=1e-3)
+    assert len(explained.weights.logits) == len(explained.target) == len(explained.steps)
+    replaced = "--lang-tok-replacing-bos-eos" in flags
+    assert bool(explained.preference) != replaced and bool(explained.no_preference) == replaced
+
+
+def test_a_detected_source(server, models):
+    text = "der kleine Hund und das alte Haus"
+    order = {**ORDER, "text": text, "source": "detect"}
+    status, content, _ = server.asked("POST", "/api/translate", order)
+    assert status == 200 and content["source"] == "de"
+    assert [each["target"] for each in content["translations"]] == ["en", "fr"]
+    answer = server.asked("POST", "/api/translate", {**order, "text": "12 34 ..."})
+    assert "not detected" in refusal_message(answer, 400, "wrong")
+    blind = replace(models[0], detector=None)
+    assert blind.detected("fr", text) == {"detected": None, "off_target": None}
+    with pytest.raises(UserError, match="`source` must be a language without a detector"):
+        blind.translate(text, "detect", "all")

@@ -1,0 +1,140 @@
+"""Clients of `tdo serve` that are slow or leave, models that fail, and the log of both."""
+
+import contextlib
+import gc
+import http.client
+import re
+import socket
+import threading
+import time
+
+from support.processes import until
+from support.served import (
+    EXPLAIN,
+    ORDER,
+    TEXT,
+    TRANSLATE_HEAD,
+    begin_translation,
+    refusal_message,
+    served,
+)
+
+from tdo_plugin.errors import UserError
+from tdo_plugin.serve import bounded_connection
+from tdo_plugin.serve.request_limits import Limits
+
+
+def test_who_does_not_read_is_disconnected(models, monkeypatch):
+    monkeypatch.setattr(bounded_connection, "READ", 0.5)
+    with served(models) as server:
+        page = server.asked("GET", "/")[1].encode()
+        with socket.socket() as raw:
+            raw.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+            raw.settimeout(30)
+            raw.connect(("127.0.0.1", server.port))
+            count = 300  # more than the buffers of both sides hold
+            raw.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n" * count)
+            time.sleep(2)
+            size = 0
+            with contextlib.suppress(ConnectionError):
+                while received := raw.recv(1 << 20):
+                    size += len(received)
+        assert size < count * len(page)
+        assert server.asked("GET", "/health")[0] == 200
+
+
+def test_slow_clients_hold_nobody_up(models):
+    with served(models, Limits(rate=100_000, body_seconds=1)) as server:
+        slow = [socket.create_connection(("127.0.0.1", server.port), 30) for _ in range(20)]
+        try:
+            for number, raw in enumerate(slow):
+                rest = b"" if number % 2 else b"Content-Length: 100\r\n\r\n{"
+                raw.sendall(TRANSLATE_HEAD + rest)
+            began = time.monotonic()
+            assert server.asked("POST", "/api/translate", ORDER)[0] == 200
+            assert time.monotonic() - began < 10
+            assert slow[0].recv(100).startswith(b"HTTP/1.1 408 ")
+            assert slow[1].recv(100) == b""  # closed, without a whole head
+            idle = http.client.HTTPConnection("127.0.0.1", server.port)
+            for _ in range(2):  # a connection may have several requests
+                idle.request("GET", "/health")
+                assert idle.getresponse().read()
+            idle.sock.sendall(b"GET /health HTTP/1.1\r\n")
+            assert idle.sock.recv(100) == b""
+        finally:
+            for raw in slow:
+                raw.close()
+
+
+def test_who_has_gone_is_not_translated_for(models):
+    with served(models) as server, server.busy():
+        connection = begin_translation(server.port)
+        until(lambda: server.worker.waiting)
+        connection.close()
+        (line,) = server.log(1)
+        assert " 499 " in line
+
+
+def test_a_job_without_a_client_ends_and_its_error_is_one_line(models, monkeypatch, capfd):
+    ends, running = threading.Event(), threading.Event()
+    outcomes = []
+
+    def abandoned(server, work):
+        """Begin a request, leave while it runs, and wait for the end of its job."""
+        ends.clear(), running.clear()
+
+        def begun(*arguments):
+            running.set()
+            ends.wait(30)
+            try:
+                work(arguments[-1])
+            except BaseException as error:
+                outcomes.append(type(error).__name__)
+                raise
+
+        monkeypatch.setattr(type(models[0].translator), "translate_into", begun)
+        count = len(server.lines)
+        connection = begin_translation(server.port)
+        assert running.wait(30)
+        connection.close()
+        assert " 499 " in server.log(count + 1)[-1]
+        ends.set()
+        server.worker.submit(lambda _: None).result(30)
+
+    def mistaken(_):
+        raise UserError("`text` must be another")
+
+    with served(models) as server:
+        abandoned(server, lambda progress: progress(1))
+        abandoned(server, mistaken)
+        abandoned(server, lambda _: [][0])
+    gc.collect()
+    assert outcomes == ["GivenUpError", "UserError", "IndexError"]
+    errors = capfd.readouterr().err
+    assert "never retrieved" not in errors and "Traceback" not in errors
+    assert errors.count("IndexError") == 1 and "UserError" not in errors, errors
+
+
+def test_log_lines(models):
+    for log_text in (False, True):
+        with served(models, log_text=log_text) as server:
+            server.asked("POST", "/api/translate", ORDER)
+            server.asked("POST", "/api/translate", b"{")
+            first, second = server.log(2)
+        assert re.match(
+            r"\d\d:\d\d:\d\d 127.0.0.1 POST /api/translate 200 \d+ ms two stages de-all ", first
+        )
+        assert (TEXT in first) == log_text
+        assert " 400 " in second
+    with served(models) as server:
+        strange = {**EXPLAIN, "target": "x\n" + "y" * 60_000}
+        assert server.asked("POST", "/api/explain", strange)[0] == 400
+        assert "yy" not in server.log(1)[0]
+
+
+def test_an_error_of_the_model_is_not_the_client_s(models, monkeypatch, capsys):
+    with served(models) as server:
+        monkeypatch.setattr(type(models[0].translator), "translate_into", lambda *_: [][0])
+        refusal_message(server.asked("POST", "/api/translate", ORDER), 500, "internal")
+        assert "IndexError" in server.log(1)[0]
+        assert server.asked("POST", "/api/explain", EXPLAIN)[0] == 200
