@@ -22,10 +22,11 @@ from tempfile import TemporaryDirectory
 from tdo_compat.errors import one_line, tell
 from tdo_plugin.data.databin import SHARDS, settings_of
 from tdo_plugin.data.finished_folder import left_out, write_lists, write_mark
+from tdo_plugin.data.folder_steps import nothing_left
 from tdo_plugin.data.joint_model import SegmentationSettings
 from tdo_plugin.data.preprocessing import PreprocessSettings, preprocess
 from tdo_plugin.data.segmentation import Dropped
-from tdo_plugin.data.shard_plan import ShardPlan, is_ready, plan_of
+from tdo_plugin.data.shard_plan import PLAN, ShardPlan, is_ready, plan_of
 from tdo_plugin.data.sharding import shard_folders
 from tdo_plugin.data.textfolder import (
     TextFolder,
@@ -64,8 +65,9 @@ def begin(folder: TextFolder, out: Path, settings: PreprocessSettings, workers: 
     """
     with alone(out, "--save-dir"):
         sizes = {folder.named(path): path.stat().st_size for path in folder.files()}
-        plan, made = plan_of(out), settings_of(out)
-        if (plan and plan.sizes != sizes) or (made and not plan and made.get("text") != sizes):
+        made = settings_of(out)
+        plan = plan_of(out) if made else None  # without the first shard it binds to nothing
+        if made and sizes != (plan.sizes if plan else made.get("text")):
             raise UserError(
                 f"`--save-dir` must be new for other text; {out} was made from text of other sizes"
             )
@@ -80,6 +82,7 @@ def begin(folder: TextFolder, out: Path, settings: PreprocessSettings, workers: 
             check_encoding(path)
         plan = plan or _plan(folder, sizes)
         if plan.shards == 1:
+            (out / PLAN).unlink(missing_ok=True)
             preprocess(folder, out, settings, workers)
             return
         plan.write(out)
@@ -90,7 +93,8 @@ def begin(folder: TextFolder, out: Path, settings: PreprocessSettings, workers: 
                     link = scratch / folder.named(path)
                     link.parent.mkdir(exist_ok=True)
                     link.symlink_to(path.resolve())
-            preprocess(read_text_folder(scratch, folder.languages), out, settings, workers)
+            first = read_text_folder(scratch, folder.languages)
+            preprocess(first, out, settings, workers, emptied=partial(_refuse, plan, settings))
         _keep_parts(out, out, 1)
         for shard in shard_folders(plan.shards):
             (out / shard).mkdir(exist_ok=True)
@@ -168,17 +172,23 @@ def _make_shard(plan: ShardPlan, out: Path, number: int) -> None:
         if isinstance(limit, int):
             settings = replace(settings, max_pieces=limit)
         # what is left out is reported for all shards together
-        preprocess(read_text_folder(text), data, settings, say=_silent, warn=_silent)
+        part = read_text_folder(text)
+        preprocess(part, data, settings, say=_silent, warn=_silent, emptied=_silent)
         _keep_parts(data, out, number)
+        kept = [f"{name}.*" for name, dropped in left_out(data).items() if dropped.kept]
         with replaced_folder(_shard(out, number)) as made:
-            for path in (*data.glob("train.*.bin"), *data.glob("train.*.idx")):
-                path.rename(made / path.name)
-            for path in data.glob("dict.*.txt"):
-                path.rename(made / path.name)
+            for pattern in (*kept, "dict.*.txt"):
+                for path in data.glob(pattern):
+                    path.rename(made / path.name)
 
 
 def _silent(_: str) -> None:
     pass
+
+
+def _refuse(plan: ShardPlan, settings: PreprocessSettings, name: str) -> None:
+    """Raise UserError: the first shard has the model's text, and what other shards lack."""
+    raise nothing_left(name, settings.max_pieces, f" in the first of {plan.shards} shards")
 
 
 def _shard(out: Path, number: int) -> Path:
