@@ -111,23 +111,41 @@ def continue_beside(out: Path, workers: int) -> None:
     Raises:
         UserError: another process writes to the folder.
     """
-    plan = plan_of(out)
-    if plan is None or not (out / _PARTS).is_dir():
-        return
-    with alone(out, "DATA"):  # the process inherits the lock
-        start(_prepare, out, plan, workers, method="fork")
+    if plan := _incomplete(out):
+        with alone(out, "DATA"):  # the process inherits the lock
+            start(_prepare, out, plan, workers, method="fork")
+
+
+def complete(out: Path, workers: int) -> None:
+    """Prepare the remaining shards, as `continue_beside`, and wait for them.
+
+    Raises:
+        UserError: also if the text has changed.
+    """
+    if plan := _incomplete(out):
+        with alone(out, "DATA"):
+            _make_rest(plan, out, workers)
+
+
+def _incomplete(out: Path) -> ShardPlan | None:
+    """The plan of a data folder with missing shards."""
+    return plan_of(out) if (out / _PARTS).is_dir() else None
+
+
+def _make_rest(plan: ShardPlan, out: Path, workers: int) -> None:
+    for left in (out / "work").glob(f"{_SCRATCH}*"):  # from a killed run
+        shutil.rmtree(left, ignore_errors=True)
+    numbers = [n for n in range(2, plan.shards + 1) if not is_ready(_shard(out, n))]
+    jobs = ((number, partial(_make_shard, plan, out, number)) for number in numbers)
+    for _ in run_jobs(jobs, workers):
+        pass
+    _finish(plan, out)
 
 
 def _prepare(connection: Connection, out: Path, plan: ShardPlan, workers: int) -> None:
     os.nice(NICENESS)
     try:
-        for left in (out / "work").glob(f"{_SCRATCH}*"):  # from a killed run
-            shutil.rmtree(left, ignore_errors=True)
-        numbers = [n for n in range(2, plan.shards + 1) if not is_ready(_shard(out, n))]
-        jobs = ((number, partial(_make_shard, plan, out, number)) for number in numbers)
-        for _ in run_jobs(jobs, workers):
-            pass
-        _finish(plan, out)
+        _make_rest(plan, out, workers)
     except Exception as error:  # a training that needs a missing shard ends with a line of its own
         said = one_line(type(error), error) or repr(error)
         tell(f"error: the preparation of {out} has ended: {said}")

@@ -124,14 +124,14 @@ def _outline(text: TextFolder, dictionary_of: Path | str | None) -> Iterator[Dat
         yield DataFolder(root, text.languages, tuple(map("-".join, text.directions())), ())
 
 
-def continue_preparation(data: Path) -> None:
-    """Prepare what is missing of a data folder beside the training; see `continue_beside`."""
+def continue_preparation(data: Path, beside: bool = True) -> None:
+    """Prepare what is missing of a data folder beside the training, or before this returns."""
     from tdo_plugin.data.shard_plan import plan_of
 
     if plan_of(data) is not None:
-        from tdo_plugin.data.background_preparation import continue_beside
+        from tdo_plugin.data.background_preparation import complete, continue_beside
 
-        continue_beside(data, _workers())
+        (continue_beside if beside else complete)(data, _workers())
 
 
 def _workers() -> int:

@@ -2,16 +2,19 @@
 
 import json
 import os
+import shutil
 from collections.abc import Callable
 from pathlib import Path
+from unittest import mock
 
 import pytest
 from support.auxiliary_data import back_translated
 from support.commands import told
 from support.data import CROSS_ENTROPY, TAG, TDO
 from support.layouts.sentences import sentence
-from support.prepared import prepared
+from support.prepared import prepared, trained
 
+from tdo_compat.digests import check_folder
 from tdo_plugin.checkpoints import describe, read
 from tdo_plugin.data import background_preparation
 from tdo_plugin.data.databin import read_data_folder
@@ -82,6 +85,26 @@ def test_a_training_begins_at_once_and_is_resumed(
     )
     translated, _ = told(capsys, "translate", data, *flags)
     assert translated.strip()
+
+
+def test_resume_completes_the_data_of_a_finished_training(
+    config: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys
+) -> None:
+    monkeypatch.setattr(os, "execvpe", mock.Mock(side_effect=OSError(2, "no training")))
+    monkeypatch.setattr(background_preparation, "start", mock.Mock())  # ended with the training
+    monkeypatch.setattr(background_preparation, "LINES", 300)
+    text, out = write(tmp_path / "text", 1), tmp_path / "out"
+    words = ["train", config, text, "--from-text", "--model-of", prepared().root]
+    told(capsys, *words, "--save-dir", out, "--cpu", *FLAGS, "--max-update", "150", code=2)
+    shutil.copy(trained(), out)
+    finished = "training is finished: 150 of --max-update 150\n"
+    assert told(capsys, "resume", out, "--dry-run")[1] == finished
+    shard = out / "data" / "shard2"
+    assert not is_ready(shard)
+    complete = f"{out / 'data'}: all 2 shards are prepared\n"
+    assert told(capsys, "resume", out)[1] == complete + finished
+    assert is_ready(shard) and check_folder(str(out / "data"))
+    assert told(capsys, "resume", out)[1] == finished
 
 
 def test_what_cannot_be_trained_from_text_is_one_line(
