@@ -31,6 +31,7 @@ BEGIN, END = 1500, 500
 NEAR = 0.6  # minimum similarity of a suggested name to a mistyped one
 UNKNOWN = "unrecognized arguments: "  # prefix of argparse's message about unknown options
 _OPTION = re.compile(r"^argument (\S+): (?=must )")  # prefix before a message in our own form
+_NO_VALUE = re.compile(r"^argument (\S+): expected one argument$")
 
 # Users' mistakes that fairseq itself reports with a traceback.
 STOCK_MISTAKES = (
@@ -176,6 +177,7 @@ class OneLineParser(argparse.ArgumentParser):
         if message.startswith(UNKNOWN):
             option = message.removeprefix(UNKNOWN).split()[0].partition("=")[0]
             return message + did_you_mean(option, _options_of(self))
+        message = _NO_VALUE.sub(r"`\1` must have a value; it has none", message)
         return _OPTION.sub(r"`\1` ", message)
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import re
 from collections.abc import Callable, Sequence
+from functools import cache, partial
 from typing import Any, NoReturn
 
 from tdo_compat.errors import OneLineParser
@@ -27,6 +28,12 @@ def _number(text: str, lowest: int, highest: int) -> int:
 def whole(text: str) -> int:
     """Parse a whole number in the range for all options, which an option may narrow."""
     return _number(text, -LARGEST, LARGEST)
+
+
+@cache
+def at_least(lowest: int) -> Callable[[str], int]:
+    """A parser of whole numbers from `lowest` on."""
+    return partial(_number, lowest=lowest, highest=LARGEST)
 
 
 def real(text: str) -> float:
