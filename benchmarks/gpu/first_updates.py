@@ -12,11 +12,10 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Iterator
-from functools import partial
 from pathlib import Path
 
 from tdo_compat.errors import install, print_line
-from tdo_plugin.launch.parser import Parser, whole
+from tdo_plugin.launch.parser import Parser, at_least
 from tdo_plugin.runtime.commands import Commands
 from tdo_plugin.runtime.log_ends import last_line
 from tdo_plugin.runtime.processes import end_with_parent
@@ -57,7 +56,7 @@ def trainings(args: argparse.Namespace) -> Iterator[tuple[list[str], Path]]:
 def arguments() -> argparse.Namespace:
     """The command line."""
     parser = Parser(description=__doc__.partition("\n")[0], allow_abbrev=False)
-    add, count = parser.add_argument, partial(whole, lowest=1)
+    add, count = parser.add_argument, at_least(1)
     add("data", type=Path, metavar="DATA", help="data folder")
     add("out", type=Path, metavar="OUT", help="folder for logs")
     add("--updates", type=count, default=20, metavar="N", help="(default 20)")

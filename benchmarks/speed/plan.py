@@ -159,6 +159,7 @@ PLAIN = {
     "peak training memory": (
         LOSS,
         *map("--reference-ops {}".format, ("projections", "norms", "dropout")),
+        OLD_ADAM,
     ),
 }
 ON_GPU = ("--reference-ops kernels", "--reference-ops masks")
@@ -217,8 +218,8 @@ def each(size: str, device: str) -> Iterator[Comparison]:
         ways = PLAIN.get(comparison.metric, ())
         if device == "cuda" and comparison.metric == "training":
             ways += ON_GPU
-        all_ = f"{SEARCH if comparison.kind == 'decoding' else LOSS} --reference-ops all"
-        for way in (*ways, all_):
+        further = SEARCH if comparison.kind == "decoding" else f"{LOSS} {OLD_ADAM}"
+        for way in (*ways, f"{further} --reference-ops all"):
             yield replace(comparison, systems=(OURS, way))
 
 

@@ -7,6 +7,7 @@ from collections import Counter
 
 from tdo_plugin.cli.config_argument import CONFIG, scale_option
 from tdo_plugin.costs import training_bytes, training_hours
+from tdo_plugin.launch.parser import at_least
 
 HELP = "estimate the GPU hours of training runs from their FLOPs, or their memory"
 EXAMPLE = "tdo estimate tdo/ted19/tdo-prefix+instrucl --tflops 125"
@@ -22,7 +23,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--memory",
-        type=int,
+        type=at_least(1),
         metavar="WORKERS",
         help="instead of hours: bytes of one of this many workers, by part, without and with "
         "--ddp-backend fully_sharded, in the config's precision",
@@ -37,7 +38,6 @@ def run(args: argparse.Namespace) -> int:
     from tdo_plugin.experiments.named_configs import named_config
 
     training_hours.assumptions(args)
-    training_bytes.check_workers(args.memory)
     trainings = [named_config(text, args.scale) for text in args.configs]
     counts = Counter(training.place for training in trainings)
     estimates, assumed = [], []

@@ -23,12 +23,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Print the command and, unless --dry-run, replace this process by it."""
     from tdo_plugin.cli.train import start
+    from tdo_plugin.launch.text_training import continue_preparation
     from tdo_plugin.launch.training_record import read_record
 
     save_dir = args.folder.resolve()
     record = read_record(save_dir)
     last = save_dir / LAST
     if last.is_file() and (reached := _reached(last, record.words(save_dir)[0])):
+        if not args.dry_run:
+            continue_preparation(Path(record.data), beside=False)
         tell(f"training is finished: {reached}")
         return 0
     return start(record, save_dir, args.dry_run)

@@ -7,6 +7,7 @@ import os
 import shlex
 import sys
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -26,9 +27,11 @@ from tdo_plugin.launch.text_training import (
     add_text_options,
     continue_preparation,
     data_folder,
+    prepare_text,
 )
 
 if TYPE_CHECKING:
+    from tdo_plugin.data.databin import DataFolder
     from tdo_plugin.experiments.named_configs import NamedConfig
     from tdo_plugin.launch.training_record import TrainingRecord
 
@@ -94,8 +97,11 @@ def run(args: argparse.Namespace) -> int:
     machine = Machine(gpus, args.nodes, place, args.workers)
     precision = precision_here(args, config, gpus)
     lines = tuple(config.lines())
-    data = str(data_folder(args, [*config.words(), *extra], save_dir).resolve())
-    record = TrainingRecord(lines, data, machine, precision, tuple(extra))
+    flags = [*config.words(), *extra]
+    data = data_folder(args, flags, save_dir).resolve()
+    record = TrainingRecord(lines, str(data), machine, precision, tuple(extra))
+    if args.from_text and not args.dry_run:
+        prepare_text(args, flags, data, partial(_check_options, record, save_dir))
     if args.slurm:
         return _submit(args, named, save_dir, record)
     return start(record, save_dir, args.dry_run)
@@ -121,6 +127,17 @@ def start(record: TrainingRecord, save_dir: Path, dry_run: bool) -> int:
     record.write(save_dir)
     continue_preparation(Path(record.data))
     return _become(program(words), variables)
+
+
+def _check_options(record: TrainingRecord, save_dir: Path, data: DataFolder) -> None:
+    """Raise UserError for options that the training would refuse, before its data are made."""
+    from tdo_plugin.metrics.silence import quiet_libraries
+
+    words, _ = record.words(save_dir, data)
+    with quiet_libraries():
+        from tdo_plugin.tasks.training_command import check_training
+
+        check_training(words[words.index("fairseq-train") + 1 :])
 
 
 def _check_needed(named: NamedConfig, extra: Sequence[str]) -> None:

@@ -8,7 +8,6 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
 from tdo_plugin.costs.training_hours import described_model
-from tdo_plugin.errors import UserError
 from tdo_plugin.launch.training_config import Config
 
 if TYPE_CHECKING:
@@ -225,12 +224,6 @@ def note(workers: int) -> str:
         "These are sizes of tensors, not measurements, without the allocator's reserve"
         + sharded * (workers > 1)
     )
-
-
-def check_workers(workers: int | None) -> None:
-    """Raise UserError if the number of workers is not positive."""
-    if workers is not None and workers < 1:
-        raise UserError(f"`--memory` must be at least 1; it is {workers}")
 
 
 def _row(title: str, *values: float | str) -> str:

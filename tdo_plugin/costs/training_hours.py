@@ -8,9 +8,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tdo_plugin.costs.model_description import describe, description_options
+from tdo_plugin.costs.model_description import (
+    SPECIAL_SYMBOLS,
+    describe,
+    description_options,
+)
 from tdo_plugin.errors import UserError
-from tdo_plugin.launch.parser import RaisingParser
+from tdo_plugin.launch.parser import RaisingParser, at_least
 from tdo_plugin.launch.training_config import Config
 
 ROBT = "tdo_robt"
@@ -31,33 +35,33 @@ def assumption_options(parser: argparse.ArgumentParser) -> None:
     add = group.add_argument
     add(
         "--vocab-size",
-        type=int,
+        type=at_least(SPECIAL_SYMBOLS),
         metavar="V",
         help="entries of the dictionary (default 64000)",
     )
     add(
         "--num-languages",
-        type=int,
+        type=at_least(1),
         metavar="K",
         help="number of languages, for --tdo-laln, --tdo-lalt and --tdo-target-attention (default "
         "100)",
     )
     add(
         "--num-pairs",
-        type=int,
+        type=at_least(1),
         metavar="P",
         help="number of language pairs, for --tdo-adapter-dim (default 198: 99 languages from and "
         "into English)",
     )
     add(
         "--source-length",
-        type=int,
+        type=at_least(1),
         metavar="S",
         help="mean source tokens including tag and end symbol (default 30)",
     )
     add(
         "--target-length",
-        type=int,
+        type=at_least(1),
         metavar="T",
         help="mean target tokens including the end symbol (default 30)",
     )
@@ -75,13 +79,13 @@ def assumption_options(parser: argparse.ArgumentParser) -> None:
     )
     add(
         "--epoch-sentences",
-        type=int,
+        type=at_least(1),
         metavar="N",
         help="sampled sentences per epoch, for configs that end with --max-epoch",
     )
     add(
         "--done",
-        type=int,
+        type=at_least(0),
         metavar="N",
         help="updates that are already done, such as those before fine-tuning (default 0)",
     )
@@ -133,12 +137,6 @@ def _check(args: argparse.Namespace) -> None:
         )
     if not 0 < args.tflops < math.inf:
         raise UserError(f"`--tflops` must be a number above 0; it is {args.tflops:g}")
-    counts = ("epoch_sentences", "source_length", "target_length", "num_languages", "num_pairs")
-    for name, least in {**dict.fromkeys(counts, 1), "done": 0}.items():
-        value = getattr(args, name)
-        if value is not None and value < least:
-            option = name.replace("_", "-")
-            raise UserError(f"`--{option}` must be at least {least}; it is {value}")
 
 
 def estimate(name: str, config: Config, args: argparse.Namespace) -> Estimate:

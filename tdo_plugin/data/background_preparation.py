@@ -22,10 +22,11 @@ from tempfile import TemporaryDirectory
 from tdo_compat.errors import one_line, tell
 from tdo_plugin.data.databin import SHARDS, settings_of
 from tdo_plugin.data.finished_folder import left_out, write_lists, write_mark
+from tdo_plugin.data.folder_steps import nothing_left
 from tdo_plugin.data.joint_model import SegmentationSettings
 from tdo_plugin.data.preprocessing import PreprocessSettings, preprocess
 from tdo_plugin.data.segmentation import Dropped
-from tdo_plugin.data.shard_plan import ShardPlan, is_ready, plan_of
+from tdo_plugin.data.shard_plan import PLAN, ShardPlan, is_ready, plan_of
 from tdo_plugin.data.sharding import shard_folders
 from tdo_plugin.data.textfolder import (
     TextFolder,
@@ -64,8 +65,9 @@ def begin(folder: TextFolder, out: Path, settings: PreprocessSettings, workers: 
     """
     with alone(out, "--save-dir"):
         sizes = {folder.named(path): path.stat().st_size for path in folder.files()}
-        plan, made = plan_of(out), settings_of(out)
-        if (plan and plan.sizes != sizes) or (made and not plan and made.get("text") != sizes):
+        made = settings_of(out)
+        plan = plan_of(out) if made else None  # without the first shard it binds to nothing
+        if made and sizes != (plan.sizes if plan else made.get("text")):
             raise UserError(
                 f"`--save-dir` must be new for other text; {out} was made from text of other sizes"
             )
@@ -80,6 +82,7 @@ def begin(folder: TextFolder, out: Path, settings: PreprocessSettings, workers: 
             check_encoding(path)
         plan = plan or _plan(folder, sizes)
         if plan.shards == 1:
+            (out / PLAN).unlink(missing_ok=True)
             preprocess(folder, out, settings, workers)
             return
         plan.write(out)
@@ -90,7 +93,8 @@ def begin(folder: TextFolder, out: Path, settings: PreprocessSettings, workers: 
                     link = scratch / folder.named(path)
                     link.parent.mkdir(exist_ok=True)
                     link.symlink_to(path.resolve())
-            preprocess(read_text_folder(scratch, folder.languages), out, settings, workers)
+            first = read_text_folder(scratch, folder.languages)
+            preprocess(first, out, settings, workers, emptied=partial(_refuse, plan, settings))
         _keep_parts(out, out, 1)
         for shard in shard_folders(plan.shards):
             (out / shard).mkdir(exist_ok=True)
@@ -107,23 +111,41 @@ def continue_beside(out: Path, workers: int) -> None:
     Raises:
         UserError: another process writes to the folder.
     """
-    plan = plan_of(out)
-    if plan is None or not (out / _PARTS).is_dir():
-        return
-    with alone(out, "DATA"):  # the process inherits the lock
-        start(_prepare, out, plan, workers, method="fork")
+    if plan := _incomplete(out):
+        with alone(out, "DATA"):  # the process inherits the lock
+            start(_prepare, out, plan, workers, method="fork")
+
+
+def complete(out: Path, workers: int) -> None:
+    """Prepare the remaining shards, as `continue_beside`, and wait for them.
+
+    Raises:
+        UserError: also if the text has changed.
+    """
+    if plan := _incomplete(out):
+        with alone(out, "DATA"):
+            _make_rest(plan, out, workers)
+
+
+def _incomplete(out: Path) -> ShardPlan | None:
+    """The plan of a data folder with missing shards."""
+    return plan_of(out) if (out / _PARTS).is_dir() else None
+
+
+def _make_rest(plan: ShardPlan, out: Path, workers: int) -> None:
+    for left in (out / "work").glob(f"{_SCRATCH}*"):  # from a killed run
+        shutil.rmtree(left, ignore_errors=True)
+    numbers = [n for n in range(2, plan.shards + 1) if not is_ready(_shard(out, n))]
+    jobs = ((number, partial(_make_shard, plan, out, number)) for number in numbers)
+    for _ in run_jobs(jobs, workers):
+        pass
+    _finish(plan, out)
 
 
 def _prepare(connection: Connection, out: Path, plan: ShardPlan, workers: int) -> None:
     os.nice(NICENESS)
     try:
-        for left in (out / "work").glob(f"{_SCRATCH}*"):  # from a killed run
-            shutil.rmtree(left, ignore_errors=True)
-        numbers = [n for n in range(2, plan.shards + 1) if not is_ready(_shard(out, n))]
-        jobs = ((number, partial(_make_shard, plan, out, number)) for number in numbers)
-        for _ in run_jobs(jobs, workers):
-            pass
-        _finish(plan, out)
+        _make_rest(plan, out, workers)
     except Exception as error:  # a training that needs a missing shard ends with a line of its own
         said = one_line(type(error), error) or repr(error)
         tell(f"error: the preparation of {out} has ended: {said}")
@@ -168,17 +190,23 @@ def _make_shard(plan: ShardPlan, out: Path, number: int) -> None:
         if isinstance(limit, int):
             settings = replace(settings, max_pieces=limit)
         # what is left out is reported for all shards together
-        preprocess(read_text_folder(text), data, settings, say=_silent, warn=_silent)
+        part = read_text_folder(text)
+        preprocess(part, data, settings, say=_silent, warn=_silent, emptied=_silent)
         _keep_parts(data, out, number)
+        kept = [f"{name}.*" for name, dropped in left_out(data).items() if dropped.kept]
         with replaced_folder(_shard(out, number)) as made:
-            for path in (*data.glob("train.*.bin"), *data.glob("train.*.idx")):
-                path.rename(made / path.name)
-            for path in data.glob("dict.*.txt"):
-                path.rename(made / path.name)
+            for pattern in (*kept, "dict.*.txt"):
+                for path in data.glob(pattern):
+                    path.rename(made / path.name)
 
 
 def _silent(_: str) -> None:
     pass
+
+
+def _refuse(plan: ShardPlan, settings: PreprocessSettings, name: str) -> None:
+    """Raise UserError: the first shard has the model's text, and what other shards lack."""
+    raise nothing_left(name, settings.max_pieces, f" in the first of {plan.shards} shards")
 
 
 def _shard(out: Path, number: int) -> Path:

@@ -120,6 +120,14 @@ def _binarise(pair: Pair, prefix: str, encoding: Encoding, folder: Path) -> Fact
     return {}
 
 
+def nothing_left(name: str, max_pieces: int, where: str = "") -> UserError:
+    """The error of a set of which nothing is left, in all of its text or somewhere in it."""
+    return UserError(
+        f"`{name}` must have lines that are not empty and not longer than {max_pieces} "
+        f"pieces{where}; it has none"
+    )
+
+
 def text_sets(
     folder: TextFolder,
     named: Mapping[Pair, Mapping[str, str]],
@@ -140,6 +148,7 @@ def make_sets(
     shards: Sequence[str],
     steps: Steps,
     begun: Callable[[Step], object],
+    emptied: Callable[[str], object] | None = None,
 ) -> dict[str, Dropped]:
     """Segment training and validation text and binarise it.
 
@@ -149,6 +158,7 @@ def make_sets(
         shards: subfolders to distribute training text over.
         steps: of the data folder.
         begun: called with each step that is run.
+        emptied: called with the name of a set of which nothing is left; None: this is an error.
 
     Returns:
         The numbers of rows left out of each set, by its name.
@@ -174,10 +184,9 @@ def make_sets(
     facts_by_set = {name: [facts[step.name] for step in of_set] for name, of_set in parts.items()}
     for name, part_facts in facts_by_set.items():
         if not any(part["kept"] for part in part_facts):
-            raise UserError(
-                f"`{name}` must have lines that are not empty and not longer than "
-                f"{encoding.max_pieces} pieces; it has none"
-            )
+            if emptied is None:
+                raise nothing_left(name, encoding.max_pieces)
+            emptied(name)
 
     def ended(step: Step) -> None:
         shutil.rmtree(encoding.root / PARTS / step.name)

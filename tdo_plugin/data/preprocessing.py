@@ -115,6 +115,7 @@ def preprocess(
     fresh: bool = False,
     say: Say = say_at_once,
     warn: Say = warn_at_once,
+    emptied: Say | None = None,
 ) -> None:
     """Make `out`, unless it is already made from the same text with the same settings.
 
@@ -128,6 +129,7 @@ def preprocess(
         fresh: ignore earlier results.
         say: gets progress lines.
         warn: gets lines about omitted sentences.
+        emptied: see `make_sets`.
 
     Raises:
         UserError: the folder was made from other text or with other settings; the text or the
@@ -160,7 +162,8 @@ def preprocess(
         texts, tests = text_steps(folder, encoding), test_steps(folder, named, encoding)
         steps.run(texts)
         sets = text_sets(folder, named, valids)
-        for name, dropped in make_sets(sets, encoding, shards, steps, begun).items():
+        dropped_rows = make_sets(sets, encoding, shards, steps, begun, emptied)
+        for name, dropped in dropped_rows.items():
             if dropped.empty or dropped.long:
                 warn(
                     f"{name}: left out {dropped.empty} pairs with an empty side and {dropped.long} "

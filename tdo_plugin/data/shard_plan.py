@@ -85,8 +85,8 @@ def plan_of(root: Path) -> ShardPlan | None:
 
 
 def is_ready(shard: Path) -> bool:
-    """Whether a shard has its files."""
-    return any(shard.glob("train.*.idx"))
+    """Whether a shard has its files, which may be dictionaries alone."""
+    return any(shard.glob("dict.*.txt"))
 
 
 def wait_for(shard: Path) -> None:

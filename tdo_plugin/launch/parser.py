@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import re
 from collections.abc import Callable, Sequence
+from functools import cache, partial
 from typing import Any, NoReturn
 
 from tdo_compat.errors import OneLineParser
@@ -23,6 +24,12 @@ def whole(text: str, lowest: int = -LARGEST, highest: int = LARGEST) -> int:
             f"must be a whole number from {lowest:,} to {highest:,}; it is {text}"
         )
     return number
+
+
+@cache
+def at_least(lowest: int) -> Callable[[str], int]:
+    """A parser of whole numbers from `lowest` on."""
+    return partial(whole, lowest=lowest)
 
 
 def real(text: str) -> float:

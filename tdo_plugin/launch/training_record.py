@@ -6,7 +6,7 @@ import json
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from tdo_plugin.data.databin import read_data_folder
+from tdo_plugin.data.databin import DataFolder, read_data_folder
 from tdo_plugin.errors import UserError
 from tdo_plugin.launch.training import Machine, train_words
 from tdo_plugin.launch.training_config import IMPORTING, Config, with_lines
@@ -39,10 +39,15 @@ class TrainingRecord:
     precision: str
     extra: tuple[str, ...]
 
-    def words(self, save_dir: Path) -> tuple[list[str], str]:
-        """The command of one machine, and a note about the batch size; see `train_words`."""
+    def words(self, save_dir: Path, data: DataFolder | None = None) -> tuple[list[str], str]:
+        """The command of one machine, and a note about the batch size; see `train_words`.
+
+        Args:
+            save_dir: the checkpoint folder.
+            data: another folder than the training's.
+        """
         config = with_lines(Config(), self.config, save_dir / RECORD, f"`{RECORD}`")
-        data = read_data_folder(Path(self.data))
+        data = data or read_data_folder(Path(self.data))
         return train_words(config, data, save_dir, self.machine, self.precision, self.extra)
 
     def write(self, save_dir: Path) -> None:

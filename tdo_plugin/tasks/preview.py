@@ -13,6 +13,7 @@ from tdo_plugin.errors import UserError
 from tdo_plugin.tasks.source_noise import SourceNoise
 from tdo_plugin.tasks.step_hooks import batches_of
 from tdo_plugin.tasks.tdo_translation import TdoTranslationTask
+from tdo_plugin.tasks.training_command import training_arguments
 
 
 @dataclass(frozen=True)
@@ -52,13 +53,12 @@ def first_batches(words: Sequence[str], count: int) -> list[Batch]:
         count: maximum number of batches.
 
     Raises:
-        UserError: an argument or the data are invalid.
         UserError: an argument or the data is refused.
     """
     from fairseq import tasks, utils
     from fairseq.dataclass.utils import convert_namespace_to_omegaconf
 
-    cfg = convert_namespace_to_omegaconf(_arguments(words))
+    cfg = convert_namespace_to_omegaconf(training_arguments(words))
     task = tasks.setup_task(cfg.task)
     if not isinstance(task, TdoTranslationTask):
         raise UserError(f"`--task` must be tdo_translation; it is {cfg.task.task}")
@@ -85,18 +85,6 @@ def first_batches(words: Sequence[str], count: int) -> list[Batch]:
         ((disturbed,), _) = batches_of(noise, batch, None, update)
         read_batches.append(_read(task, disturbed))
     return read_batches
-
-
-def _arguments(words: Sequence[str]) -> Any:
-    from fairseq import options
-
-    parser = options.get_training_parser()
-    parser.error = _refuse  # instead of printing the usage and exiting
-    return options.parse_args_and_arch(parser, input_args=list(words))
-
-
-def _refuse(message: str) -> None:
-    raise UserError(f"`fairseq-train` must accept its options; it says: {message}")
 
 
 def _read(task: Any, batch: dict[str, Any]) -> Batch:

@@ -2,18 +2,24 @@
 
 import json
 import os
+import shutil
 from collections.abc import Callable
 from pathlib import Path
+from unittest import mock
 
 import pytest
+from support.auxiliary_data import back_translated
 from support.commands import told
 from support.data import CROSS_ENTROPY, TAG, TDO
 from support.layouts.sentences import sentence
-from support.prepared import prepared
+from support.prepared import prepared, trained
 
+from tdo_compat.digests import check_folder
 from tdo_plugin.checkpoints import describe, read
+from tdo_plugin.data import background_preparation
 from tdo_plugin.data.databin import read_data_folder
 from tdo_plugin.data.shard_plan import is_ready
+from tdo_plugin.errors import UserError
 from tdo_plugin.launch.training_record import RECORD
 
 FLAGS = (
@@ -74,6 +80,26 @@ def test_a_training_begins_at_once_and_is_resumed(
     assert translated.strip()
 
 
+def test_resume_completes_the_data_of_a_finished_training(
+    config: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys
+) -> None:
+    monkeypatch.setattr(os, "execvpe", mock.Mock(side_effect=OSError(2, "no training")))
+    monkeypatch.setattr(background_preparation, "start", mock.Mock())  # ended with the training
+    monkeypatch.setattr(background_preparation, "LINES", 300)
+    text, out = write(tmp_path / "text", 1), tmp_path / "out"
+    words = ["train", config, text, "--from-text", "--model-of", prepared().root]
+    told(capsys, *words, "--save-dir", out, "--cpu", *FLAGS, "--max-update", "150", code=2)
+    shutil.copy(trained(), out)
+    finished = "training is finished: 150 of --max-update 150\n"
+    assert told(capsys, "resume", out, "--dry-run")[1] == finished
+    shard = out / "data" / "shard2"
+    assert not is_ready(shard)
+    complete = f"{out / 'data'}: all 2 shards are prepared\n"
+    assert told(capsys, "resume", out)[1] == complete + finished
+    assert is_ready(shard) and check_folder(str(out / "data"))
+    assert told(capsys, "resume", out)[1] == finished
+
+
 def test_what_cannot_be_trained_from_text_is_one_line(
     config: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys
 ) -> None:
@@ -109,3 +135,56 @@ def test_what_cannot_be_trained_from_text_is_one_line(
     with (text / "train.de-en.de").open("a", encoding="utf-8") as stream:
         stream.write("eins zu viel\n")
     assert "must have as many lines as" in refused(*given)
+
+
+BEGUN = "the preparation would begin"
+# options that a training on a data folder would refuse, and what is said
+WRONG = {
+    "--updates 3": "unrecognized arguments: --updates 3",
+    "--tdo-layers x": "argument --tdo-layers: invalid int value: 'x'",
+    "--tdo-target-layer 9": "`--tdo-target-layer` must be from 0 to 2",
+    "--arch tdo_transformr": "did you mean tdo_transformer?",
+    "--num-workers -1": "`--num-workers` must be at least 0; it is -1",
+    "--instrucl-layer 2": "unrecognized arguments: --instrucl-layer 2",
+    "--criterion label_smoothed_cross_entropy_instrucl --instrucl-layer 7": (
+        "`--instrucl-layer` must be from 1 to 3"
+    ),
+    "--lang-pairs de-fr": "language pair de-fr contains languages that are not in",
+    "--update-freq x": "`--update-freq` must be a whole number above 0; it is x",
+    "--workers 0": "`--workers` must be at least 1; it is 0",
+    "--restore-file gone.pt": "`--restore-file` must be an existing file; gone.pt",
+    "--monolingual gone": "`--monolingual` must be a folder that tdo monolingual finished",
+}
+
+
+@pytest.fixture
+def unprepared(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is prepared, which an error says."""
+
+    def begin(*_: object) -> None:
+        raise UserError(BEGUN)
+
+    monkeypatch.setattr(background_preparation, "begin", begin)
+
+
+@pytest.mark.usefixtures("unprepared")
+def test_wrong_options_are_refused_before_the_preparation(
+    config: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text, out = write(tmp_path / "text", 1), tmp_path / "out"
+    words = ("train", config, text, "--from-text", "--save-dir", out, "--cpu", *FLAGS)
+    further = ("--back-translated", back_translated())
+
+    def refused(*flags: object) -> str:
+        _, errors = told(capsys, *words, *flags, code=2)
+        assert errors.count("\n") == 1
+        return errors
+
+    for flags, message in WRONG.items():
+        assert message in refused(*flags.split())
+    assert "`--back-translated` must be made with the dictionary of `data`" in refused(
+        *further, "--model-of", prepared().root
+    )
+    for right in ((), further):
+        assert BEGUN in refused(*right)
+    assert not out.exists()

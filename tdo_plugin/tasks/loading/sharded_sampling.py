@@ -43,6 +43,21 @@ class ShardedDataManager(MultilingualDatasetManager):
         wait_for(Path(path))
         return path
 
+    def get_split_data_param_list(
+        self, split: str, epoch: int, shard_epoch: int | None = None
+    ) -> list[dict[str, Any]]:
+        """As fairseq's; a direction that a shard lacks is read from the first one.
+
+        Of a pair in `tdo train --from-text`, nothing may be left in a shard.
+        """
+        params: list[dict[str, Any]] = super().get_split_data_param_list(split, epoch, shard_epoch)
+        first = split_paths(self.args.data)[0]
+        if plan_of(Path(first)) is not None:
+            for param in params:
+                if param["data_category"] == "main" and self._target_side(param, split) is None:
+                    param["data_path"] = first
+        return params
+
     def estimate_global_pass_epoch(self, epoch: int) -> int | None:
         """The number of a virtual epoch's pass, from 1, which determines its shard; or None."""
         if passes := self.passes_over_shards():
@@ -91,21 +106,24 @@ class ShardedDataManager(MultilingualDatasetManager):
 
     def _sentences(self, param: Mapping[str, Any]) -> int:
         """The number of sentences of a direction in a shard, in all files (`train`, `train1`)."""
-        folder, target, total = param["data_path"], param["tgt"], 0
-        languages = param["src"], target
+        total = 0
         for number in count():
-            split = f"{param['split']}{number or ''}"
-            for pair in (languages, languages[::-1]):
-                if self.split_exists(split, *pair, target, folder, self.args.dataset_impl):
-                    copies = 1 if number else self.args.upsample_primary
-                    name = f"{split}.{'-'.join(pair)}.{target}"
-                    total += copies * count_sentences(f"{folder}/{name}")
-                    break
-            else:
+            side = self._target_side(param, f"{param['split']}{number or ''}")
+            if side is None:
                 break
+            total += (1 if number else self.args.upsample_primary) * count_sentences(side)
         if not number:
-            raise FileNotFoundError(f"{folder}/{split}.{'-'.join(languages)}")
+            raise FileNotFoundError(f"{param['data_path']}/{param['split']}.{param['key']}")
         return total
+
+    def _target_side(self, param: Mapping[str, Any], split: str) -> str | None:
+        """The path of a direction's target side, without `.idx`; None if its folder has none."""
+        folder, target = param["data_path"], param["tgt"]
+        languages = param["src"], target
+        for pair in (languages, languages[::-1]):
+            if self.split_exists(split, *pair, target, folder, self.args.dataset_impl):
+                return f"{folder}/{split}.{'-'.join(pair)}.{target}"
+        return None
 
     def passes_over_shards(self) -> Passes | None:
         """The passes of keyed draws over several shards; all have the same sampling ratios.

@@ -69,6 +69,13 @@ def test_each_way_is_held_against_itself_without_it(device):
         assert command == [*words("two-stream", row.setting), *arch, *row.systems[1].split()]
     everything = [row for row in comparisons if row.systems[1].endswith(f" {flag}all")]
     assert {row.metric for row in everything} == {row.metric for row in table("paper", device)}
+    for row in everything:
+        alone = {other.systems[1] for other in comparisons if other.kind == row.kind} - {
+            other.systems[1] for other in everything
+        }
+        further = {way for way in alone if not way.startswith(flag)}
+        assert row.systems[1].removesuffix(f" {flag}all") == " ".join(sorted(further))
+        assert ("--use-old-adam" in further) == (row.kind != "decoding")
 
 
 def test_settings_are_those_that_matter():

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from support.commands import told
 
 from tdo_plugin.cli import estimate, main
 from tdo_plugin.costs import training_hours
@@ -136,26 +137,33 @@ def test_equal_configs_are_counted(config: Path, capsys: pytest.CaptureFixture[s
     assert lines[2].startswith("2 training runs, ") and "not a measurement" in lines[2]
 
 
+FROM_1 = "must be a whole number from 1 to 1,000,000,000"
+BAD = ("x", "0", "-1", "1.5", "1e3", "10000000000")
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [
         (["--utilization", "1.5"], "`--utilization` must be above 0 and at most 1; it is 1.5"),
         (["--tflops", "0"], "`--tflops` must be a number above 0; it is 0"),
         (["--tflops", "nan"], "`--tflops` must be a number above 0; it is nan"),
-        (["--source-length", "0"], "`--source-length` must be at least 1; it is 0"),
-        (["--num-languages", "-1"], "`--num-languages` must be at least 1; it is -1"),
-        (["--epoch-sentences", "0"], "`--epoch-sentences` must be at least 1; it is 0"),
-        (["--done", "-1"], "`--done` must be at least 0; it is -1"),
+        (["--source-length", "0"], f"`--source-length` {FROM_1}; it is 0"),
+        (["--target-length", "x"], f"`--target-length` {FROM_1}; it is x"),
+        (["--num-languages", "-1"], f"`--num-languages` {FROM_1}; it is -1"),
+        (["--num-pairs", "0"], f"`--num-pairs` {FROM_1}; it is 0"),
+        (["--epoch-sentences", "0"], f"`--epoch-sentences` {FROM_1}; it is 0"),
+        (["--done", "-1"], "`--done` must be a whole number from 0 to 1,000,000,000; it is -1"),
         (["--done", "100"], "`--done` must be below the 100 updates of "),
-        (["--vocab-size", "1"], "`--vocab-size` must be at least 4"),
+        (["--vocab-size", "1"], "`--vocab-size` must be a whole number from 4 to 1,000,000,000; "),
+        *((["--memory", text], f"`--memory` {FROM_1}; it is {text}") for text in BAD),
+        (["--memory"], "`--memory` must have a value; it has none"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
 def test_bad_input_is_one_line(
     config: Path, capsys: pytest.CaptureFixture[str], words: list[str], message: str
 ) -> None:
-    assert main(["estimate", str(config), *words]) == 2
-    errors = capsys.readouterr().err
+    _, errors = told(capsys, "estimate", config, *words, code=2)
     assert message in errors and errors.count("\n") == 1
 
 

@@ -5,8 +5,8 @@ import argparse
 import pytest
 
 from tdo_plugin import cli
-from tdo_plugin.costs.model_description import add_model_options
-from tdo_plugin.launch.parser import LARGEST, SEEDS, Parser, seed
+from tdo_plugin.costs.model_description import SPECIAL_SYMBOLS, add_model_options
+from tdo_plugin.launch.parser import LARGEST, SEEDS, Parser, at_least, seed
 
 
 def commands():
@@ -32,7 +32,8 @@ def numbers(*kinds):
     ]
 
 
-WHOLE, REAL = numbers(int, seed), numbers(float)
+WHOLE = numbers(int, seed, *map(at_least, (0, 1, SPECIAL_SYMBOLS)))
+REAL = numbers(float)
 
 
 def complaint(parser, action, text, capsys):

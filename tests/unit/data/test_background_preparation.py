@@ -238,6 +238,68 @@ def test_a_training_reads_a_shard_in_each_epoch_and_waits_for_it(text, tmp_path)
     assert resumed.dataset("train").virtual_size_per_dataset.tolist() == drawn[3]
 
 
+def blank(text, number):
+    """Leave nothing of en-fr in a shard's part of the text."""
+    path = text / "train.en-fr.fr"
+    lines = path.read_text("utf-8").split("\n")
+    chunk = -(-LINES["en-fr"] // (background_preparation.CHUNKS * 5))
+    for place in range(len(lines)):
+        if place // chunk % 5 == number - 1:
+            lines[place] = " "
+    path.write_text("\n".join(lines), encoding="utf-8")
+
+
+@pytest.mark.parametrize("pairs", [PAIRS, ("en-fr",)], ids=["of several", "the only one"])
+def test_a_pair_of_which_nothing_is_left_in_a_shard(text, tmp_path, monkeypatch, pairs):
+    blank(text, 3)
+    for path in text.glob("*.*-*.*"):
+        if path.name.split(".")[1] not in pairs:
+            path.unlink()
+    if len(pairs) == 1:
+        monkeypatch.setattr(background_preparation, "LINES", 18)
+    out, reference = tmp_path / "data", tmp_path / "reference"
+    folder = read_text_folder(text)
+    begin(folder, out, SETTINGS, 1)
+    prepare(out)
+    assert check_folder(str(out))
+    again = PreprocessSettings(SegmentationSettings(250), max_pieces=40, model_of=out)
+    preprocess(folder, reference, again)
+    holding = [out, *(out / f"shard{number}" for number in (2, 4, 5))]
+    parts = [pairs_of(shard, "en-fr") for shard in holding]
+    assert Counter(chain.from_iterable(parts)) == Counter(pairs_of(reference, "en-fr"))
+    assert not list((out / "shard3").glob("train.en-fr.*"))
+
+    folders = [parts[0], parts[1], parts[0], *parts[2:]]  # the first one instead of shard3
+    languages = ("--langs", ",".join(folder.languages))
+    words = (*TASK, *languages, "--lang-pairs", ",".join((*pairs, "fr-en")))
+    for draw in ((), ("--virtual-epoch-size", "200", *KEYED)):
+        task, _, _ = built(*words, *draw, data=read_data_folder(out).path)
+        for epoch in range(1, 12):
+            task.load_dataset("train", epoch=epoch)
+            dataset, number = task.dataset("train"), epoch
+            dataset.set_epoch(epoch)  # as its iterator does
+            if draw:
+                number = task.data_manager.estimate_global_pass_epoch(epoch)
+            read = dataset.datasets[pairs.index("en-fr")]
+            targets = [tuple(row["target"].tolist()) for row in read]
+            assert targets == [target for _, target in folders[(number - 1) % 5]]
+            assert all(dataset[place] for place in range(len(dataset)))
+    assert number > 5  # passes
+
+
+def test_a_pair_of_which_nothing_is_left_in_the_first_shard_is_refused(text, tmp_path):
+    blank(text, 1)
+    message = "`train.en-fr` must have lines .* in the first of 5 shards; it has none"
+    for _ in range(2):
+        with pytest.raises(UserError, match=message):
+            begin(read_text_folder(text), tmp_path / "data", SETTINGS, 1)
+    for language in ("en", "fr"):  # with other text the folder is made, since nothing was
+        path = text / f"train.en-fr.{language}"
+        path.write_text(f"{sentence(language, 5)}\n{path.read_text('utf-8')}", "utf-8")
+    begin(read_text_folder(text), tmp_path / "data", SETTINGS, 1)
+    assert pairs_of(tmp_path / "data", "en-fr")
+
+
 def test_the_last_epoch_waits_for_no_further_shard(text, tmp_path):
     out = tmp_path / "data"
     begin(read_text_folder(text), out, SETTINGS, 1)

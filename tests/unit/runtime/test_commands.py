@@ -64,7 +64,6 @@ def test_an_error_beside_commands_ends_them(tmp_path: Path) -> None:
     ran, log = commands.Commands(), tmp_path / "log"
     with pytest.raises(KeyError), ran.threads(1) as pool:
         future = pool.submit(ran.run, ["sh", "-c", "echo ready; exec sleep 1000"], log, {})
-        while not (log.exists() and log.read_text()):
-            time.sleep(0.02)
+        until(lambda: log.exists() and log.read_text())
         raise KeyError
     assert future.result() == -signal.SIGTERM
