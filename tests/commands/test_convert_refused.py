@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from support.commands import exit_code
+from support.commands import refused_beside
 from support.data import kept_logging
 from support.pretrained import (
     convert,
@@ -29,12 +29,7 @@ def refused(capsys):
 
     def run(original, out, *words, family="m2m100", to="tdo_transformer") -> str:
         command = ["convert", original, "--from", family, "--to", to, "--out", out, *words]
-        before = sorted(out.parent.iterdir())
-        assert exit_code(*command) == 2
-        assert sorted(out.parent.iterdir()) == before
-        message = capsys.readouterr().err
-        assert len(message.splitlines()) == 1, message
-        return message
+        return refused_beside(capsys, out, *command)
 
     return run
 

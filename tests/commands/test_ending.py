@@ -9,8 +9,9 @@ import pytest
 import torch
 from support.commands import logged
 from support.covering import mostly_full
-from support.ending import GLOO, TWO_WORKERS, Training, assert_same_ends, trouble
+from support.ending import GLOO, TWO_WORKERS, Training, trouble
 from support.fork_server import PYTHON
+from support.trainings import assert_same_parameters
 
 END = ("--max-update", "7")
 
@@ -52,7 +53,7 @@ def test_a_signal_ends_an_update_with_a_checkpoint(
     assert errors == ended(4, tmp_path)
     assert losses(output) == through[1][:4]
     assert losses(Training(tmp_path, *END).end()[0]) == through[1][4:]
-    assert_same_ends(tmp_path, through[0])
+    assert_same_parameters(tmp_path, through[0])
 
 
 def test_a_signal_in_a_validation_does_not_wait_for_its_end(tmp_path: Path) -> None:
@@ -86,7 +87,7 @@ def test_a_signal_to_one_worker_ends_all_after_the_same_update(
     assert losses(output) == two_through[1][:3]
     rest, _ = Training(tmp_path, *GLOO, *END, torchrun=TWO_WORKERS).end()
     assert losses(rest) == two_through[1][3:]
-    assert_same_ends(tmp_path, two_through[0])
+    assert_same_parameters(tmp_path, two_through[0])
 
 
 def to_all(process: int, number: int) -> None:

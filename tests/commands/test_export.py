@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 import torch
 from support.built_models import in_double_precision
-from support.commands import exit_code
+from support.commands import exit_code, refused_beside
 from support.data import kept_logging
 from support.exported import AWKWARD, BOTH_TAGS, PLAIN, export, exported
 from support.prepared import TEST_SENTENCES, prepared, trained
-from support.pretrained import convert, facts, sinusoids
+from support.pretrained import PAD, convert, facts, padded, sinusoids
 
 from tdo_compat.checkpoint import safe_load
 from tdo_plugin.cli import main
@@ -29,7 +29,7 @@ from tdo_plugin.export.opened_model import open_model
 from tdo_plugin.metrics.textform import TextForm
 from tdo_plugin.modules.positions import SinusoidalPositions
 
-PAD, EOS = 1, 2
+EOS = 2
 TAGGED = {"one tag": PLAIN, "tags of both sides": BOTH_TAGS}
 each_tagging = pytest.mark.parametrize("flags", TAGGED.values(), ids=TAGGED)
 # nothing of this package can be imported behind this
@@ -56,13 +56,17 @@ def test_logits_in_single_precision_with_the_librarys_positions():
     entries = model.config.vocab_size
     ids = padded(drawn(11, entries, 1), left=False)
     target = padded([[EOS, *row[:-1]] for row in drawn(11, entries, 2)], left=False)
+    assert_same_logits(core, model, ids, target, 1e-5)
+
+
+def assert_same_logits(core, model, ids, target, atol):
     with torch.no_grad():
         expected = core.logits(core.decode(target, core.encode(ids)))
         logits = model(
             input_ids=ids, attention_mask=ids.ne(PAD).long(), decoder_input_ids=target
         ).logits
     real = target.ne(PAD)
-    torch.testing.assert_close(logits[real], expected[real], rtol=0, atol=1e-5)
+    torch.testing.assert_close(logits[real], expected[real], rtol=0, atol=atol)
 
 
 def model_of(folder):
@@ -86,15 +90,6 @@ def doubled(core):
     return core
 
 
-def padded(lists, left):
-    width = max(map(len, lists))
-    rows = [
-        [PAD] * (width - len(row)) + row if left else row + [PAD] * (width - len(row))
-        for row in lists
-    ]
-    return torch.tensor(rows)
-
-
 def drawn(rows, entries, seed):
     """Random sentences of different lengths."""
     source = torch.Generator().manual_seed(seed)
@@ -115,14 +110,7 @@ def test_every_logit_is_the_models(flags):
     sources = drawn(11, entries, 1)
     target = padded([[EOS, *row[:-1]] for row in drawn(11, entries, 2)], left=False)
     for left in (True, False):
-        ids = padded(sources, left)
-        with torch.no_grad():
-            expected = core.logits(core.decode(target, core.encode(ids)))
-            logits = model(
-                input_ids=ids, attention_mask=ids.ne(PAD).long(), decoder_input_ids=target
-            ).logits
-        real = target.ne(PAD)
-        torch.testing.assert_close(logits[real], expected[real], rtol=0, atol=1e-10)
+        assert_same_logits(core, model, padded(sources, left), target, 1e-10)
 
 
 def test_ids_are_those_of_the_translator():
@@ -368,13 +356,7 @@ def refused(capsys):
     """The one line of an export that is refused; nothing is written."""
 
     def run(checkpoint, out, *words, to="hf") -> str:
-        capsys.readouterr()
-        before = sorted(out.parent.iterdir())
-        assert exit_code("export", checkpoint, out, "--to", to, *words) == 2
-        assert sorted(out.parent.iterdir()) == before
-        message = capsys.readouterr().err
-        assert len(message.splitlines()) == 1, message
-        return message
+        return refused_beside(capsys, out, "export", checkpoint, out, "--to", to, *words)
 
     return run
 

@@ -20,6 +20,7 @@ from support.data import (
     generate,
     train,
 )
+from support.trainings import found_by_both_searches, stopped_and_resumed
 
 from tdo_compat.checkpoint import safe_load
 from tdo_plugin import cli
@@ -46,9 +47,7 @@ def test_trained_resumed_and_decoded(system, tmp_path):
     """With InstruCL; batches of the training mix languages, sentences of the search leave it."""
     arch = system if system.startswith("tdo_") else "tdo_encoder_decoder"
     flags = (*BASE, *SYSTEMS[system], "--arch", arch, *INSTRUCL)
-    through = train(tmp_path / "through", *flags, "--max-update", "6")
-    first = train(tmp_path / "parts", *flags, "--max-update", "2")
-    assert first + train(tmp_path / "parts", *flags, "--max-update", "6") == through
+    stopped_and_resumed(tmp_path, *flags, stop=2, end=6)
     path = tmp_path / "parts" / "checkpoint_last.pt"
     state = safe_load(path)["model"]
     tables = [tensor for name, tensor in state.items() if tensor.dim() == 3 or "norm" in name]
@@ -58,12 +57,7 @@ def test_trained_resumed_and_decoded(system, tmp_path):
         assert len({tuple(row.flatten().tolist()) for row in table}) == len(table), (
             "languages alike"
         )
-    narrow, whole = (
-        generate("--path", path, *GENERATE, *DE_FR, *more) for more in ((), ("--whole-search",))
-    )
-    assert len(hypotheses(narrow)) == 6
-    assert hypotheses(narrow) == hypotheses(whole)
-    assert scores(narrow) == pytest.approx(scores(whole), abs=1e-3)
+    assert len(found_by_both_searches(path, *GENERATE, *DE_FR)) == 6
 
 
 def test_validation_translates(tmp_path):

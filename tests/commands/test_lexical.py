@@ -4,6 +4,7 @@ import pytest
 import torch
 from support.data import TAG, TASK, TRAIN, built, iterate, train
 from support.ddp import in_torch_s_wrapper
+from support.trainings import assert_same_parameters, stopped_and_resumed
 
 from tdo_plugin.criterions.loss_terms import Update, combined
 
@@ -12,10 +13,6 @@ TDO = ("--arch", "tdo_transformer", "--tdo-layers", "3", "--tdo-target-layer", "
 BASE = ("--task", "tdo_translation", *TASK, *TAG, *TRAIN, *SIZES, *TDO, "--dropout", "0")
 TERMS = ("--criterion", "label_smoothed_cross_entropy_terms", "--label-smoothing", "0.1")
 LEXICAL = ("--loss-terms", "lexical", "--lexical-weight", "0.5", "--lexical-updates", "4")
-
-
-def parameters(folder):
-    return torch.load(folder / "checkpoint_last.pt", weights_only=False)["model"]
 
 
 def test_its_weight_falls_and_is_gone(tmp_path):
@@ -30,12 +27,8 @@ def test_its_weight_falls_and_is_gone(tmp_path):
 
 def test_it_goes_on_where_it_was(tmp_path):
     flags = (*BASE, *TERMS, *LEXICAL)
-    whole = train(tmp_path / "whole", *flags, "--max-update", "6")
-    begun = train(tmp_path / "resumed", *flags, "--max-update", "2")
-    resumed = train(tmp_path / "resumed", *flags, "--max-update", "6")
-    assert [log["loss"] for log in (*begun, *resumed)] == [log["loss"] for log in whole]
-    resumed_model, whole_model = parameters(tmp_path / "resumed"), parameters(tmp_path / "whole")
-    assert all(torch.equal(resumed_model[name], whole_model[name]) for name in whole_model)
+    stopped_and_resumed(tmp_path, *flags, stop=2, end=6)
+    assert_same_parameters(tmp_path / "through", tmp_path / "parts")
 
 
 def test_the_objective_is_the_sum():

@@ -8,7 +8,8 @@ import pytest
 import torch
 from support.commands import logged
 from support.covering import mostly_full
-from support.ending import GLOO, TWO_WORKERS, Training, assert_same_ends, free_port, trouble
+from support.ending import GLOO, TWO_WORKERS, Training, free_port, trouble
+from support.trainings import assert_same_parameters
 
 FLAGS = (*GLOO, "--max-update", "7", "--save-interval-updates", "2")
 
@@ -64,7 +65,7 @@ def test_a_lost_machine_ends_the_others_and_training_goes_on(
     assert state["optimizer_history"][-1]["num_updates"] == 2
     outputs = [machine.end()[0] for machine in both(tmp_path)]
     assert losses("".join(outputs)) == through[1][2:]
-    assert_same_ends(tmp_path, through[0])
+    assert_same_parameters(tmp_path, through[0])
 
 
 SLOW = ("threading.Thread(target=time.sleep, args=[3]).start()", "atexit.register(time.sleep, 3)")

@@ -2,10 +2,10 @@
 
 import gzip
 import json
+import math
 import re
 
 import pytest
-import torch
 from support.auxiliary_data import monolingual
 from support.commands import logged, two_workers
 from support.covering import mostly_full
@@ -14,6 +14,7 @@ from support.ddp import in_torch_s_wrapper
 from support.folders import snapshot
 from support.prepared import LARGER, prepared
 from support.prepared import TASK as PREPARED
+from support.trainings import assert_same_parameters, means_of_two, stopped_and_resumed
 
 from tdo_plugin.cli import main
 from tdo_plugin.data.databin import read_data_folder
@@ -28,17 +29,6 @@ CAUSAL = ("--tdo-source-attention", "causal")
 
 def lone(*flags):
     return (*LANGUAGE_MODEL, *flags, "--monolingual", str(monolingual()))
-
-
-def parameters(path):
-    return torch.load(path / "checkpoint_last.pt", weights_only=False)["model"]
-
-
-def assert_same(folders, **tolerance):
-    first, second = map(parameters, folders)
-    assert first.keys() == second.keys()
-    for name, value in first.items():
-        torch.testing.assert_close(value, second[name], **tolerance)
 
 
 # --- training --------------------------------------------------------------------------------
@@ -68,12 +58,9 @@ def test_stop_and_resume(tmp_path):
     """With dropout, accumulation, virtual epochs that are keyed, and a stop within an epoch."""
     flags = (*lone(TARGET), *TERMS, "--update-freq", "2", "--virtual-epoch-size", "150")
     flags = (*flags, "--virtual-epoch-draw", "keyed", "--max-tokens", "60")
-    through = train(tmp_path / "through", *flags, "--max-update", "11")
-    first = train(tmp_path / "parts", *flags, "--max-update", "4")
-    second = train(tmp_path / "parts", *flags, "--max-update", "11")
-    assert len(through) == 22
-    assert first + second == through
-    assert_same([tmp_path / name for name in ("through", "parts")], rtol=0, atol=0)
+    first, second = stopped_and_resumed(tmp_path, *flags, stop=4, end=11)
+    assert len(first + second) == 22
+    assert_same_parameters(tmp_path / "through", tmp_path / "parts")
 
 
 @pytest.mark.long
@@ -81,12 +68,9 @@ def test_two_processes_equal_two_accumulated_batches(tmp_path):
     flags = (*lone(TARGET), *TERMS, "--dropout", "0", "--max-tokens", "60", "--max-update", "5")
     updates = train(tmp_path / "one", *flags, "--update-freq", "2")
     output = two_workers(databin(), *flags, save_dir=tmp_path / "two")
-    pairs = zip(updates[::2], updates[1::2], strict=True)
-    expected = [
-        (a["loss"] + b["loss"]) / (a["ntokens"] + b["ntokens"]) / 0.6931472 for a, b in pairs
-    ]
+    expected = means_of_two(updates, "loss", "ntokens", math.log(2))
     assert logged(output, "loss") == pytest.approx(expected, abs=2e-3)
-    assert_same([tmp_path / name for name in ("one", "two")], rtol=1e-3, atol=1e-4)
+    assert_same_parameters(tmp_path / "one", tmp_path / "two", rtol=1e-3, atol=1e-4)
 
 
 @pytest.mark.parametrize("more", [(), ("--tdo-laln", "both", "--tdo-lalt", "xavier")])

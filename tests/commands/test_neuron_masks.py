@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from support.commands import command, hypotheses, scores
+from support.commands import command, hypotheses
 from support.covering import mostly_full
 from support.data import (
     BOTH_WAYS,
@@ -18,6 +18,7 @@ from support.data import (
     train,
 )
 from support.neuron_masks import write_masks
+from support.trainings import found_by_both_searches, stopped_and_resumed
 
 from tdo_compat.checkpoint import safe_load
 from tdo_plugin import cli
@@ -47,9 +48,7 @@ def begun(request, tmp_path):
 def test_trained_on_resumed_and_decoded(begun, tmp_path):
     core, start, on = begun
     on = (*on, "--weight-decay", "0.1")
-    through = train(tmp_path / "through", *on, "--max-update", "4")
-    parts = train(tmp_path / "parts", *on, "--max-update", "2")
-    assert parts + train(tmp_path / "parts", *on, "--max-update", "4") == through
+    stopped_and_resumed(tmp_path, *on, stop=2, end=4)
 
     path = tmp_path / "parts" / "checkpoint_last.pt"
     before, after = safe_load(start)["model"], safe_load(path)["model"]
@@ -59,13 +58,7 @@ def test_trained_on_resumed_and_decoded(begun, tmp_path):
         assert not torch.equal(old[0], new[0])
 
     for direction in (EN_FR, DE_FR):
-        narrow, whole = (
-            generate("--path", path, *GENERATE, *direction, *more)
-            for more in ((), ("--whole-search",))
-        )
-        assert len(hypotheses(narrow)) == 6
-        assert hypotheses(narrow) == hypotheses(whole)
-        assert scores(narrow) == pytest.approx(scores(whole), abs=1e-3)
+        assert len(found_by_both_searches(path, *GENERATE, *direction)) == 6
 
     typed = (databin().parent / "text" / "test.en-fr.en").read_text(encoding="utf-8")
     words = (databin(), *GENERATE, *EN_FR[:4], "--cpu", "--path", path)

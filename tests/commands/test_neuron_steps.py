@@ -7,6 +7,7 @@ from support.commands import hypotheses
 from support.covering import mostly_full
 from support.data import TAG, TRAIN, generate, kept_logging, train
 from support.prepared import prepared
+from support.trainings import stopped_and_resumed
 
 from tdo_compat.checkpoint import safe_load
 from tdo_plugin import cli
@@ -50,11 +51,9 @@ def test_three_steps(arch, tmp_path):
     assert set(Masks.read(masks).pairs) == set(pairs.split(","))
 
     on = (*flags, "--finetune-from-model", str(start), "--tdo-neuron-masks", str(masks))
-    through = train(tmp_path / "through", *on, "--max-update", "4", data=data)
-    first = train(tmp_path / "parts", *on, "--max-update", "2", data=data)
-    assert first + train(tmp_path / "parts", *on, "--max-update", "4", data=data) == through
+    first, second = stopped_and_resumed(tmp_path, *on, stop=2, end=4, data=data)
     unmasked = train(tmp_path / "on", *flags, *on[-4:-2], "--max-update", "4", data=data)
-    assert [log["loss"] for log in unmasked] != [log["loss"] for log in through]
+    assert [log["loss"] for log in unmasked] != [log["loss"] for log in first + second]
 
     path = tmp_path / "parts" / "checkpoint_last.pt"
     assert "core.neurons.masks" in safe_load(path)["model"]

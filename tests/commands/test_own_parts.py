@@ -1,7 +1,6 @@
 """Adapters, target-specific attention and FFN experts: trained, resumed, decoded by commands."""
 
 import pytest
-from support.commands import hypotheses, scores
 from support.data import (
     BOTH_WAYS,
     CROSS_ENTROPY,
@@ -10,9 +9,8 @@ from support.data import (
     TASK,
     TDO,
     TRAIN,
-    generate,
-    train,
 )
+from support.trainings import found_by_both_searches, stopped_and_resumed
 
 from tdo_compat.checkpoint import safe_load
 
@@ -27,9 +25,7 @@ TRAINED = tuple(BOTH_WAYS.split(",")[0].split("-"))
 def test_trained_resumed_and_decoded(system, tmp_path):
     """One direction is decoded by its own adapter, which is found by the checkpoint's pairs."""
     flags = (*BASE, *SYSTEMS[system], "--arch", system, *PARTS)
-    through = train(tmp_path / "through", *flags, "--max-update", "6")
-    first = train(tmp_path / "parts", *flags, "--max-update", "2")
-    assert first + train(tmp_path / "parts", *flags, "--max-update", "6") == through
+    stopped_and_resumed(tmp_path, *flags, stop=2, end=6)
     path = tmp_path / "parts" / "checkpoint_last.pt"
     tables = [
         tensor
@@ -40,8 +36,4 @@ def test_trained_resumed_and_decoded(system, tmp_path):
         assert len({tuple(row.flatten().tolist()) for row in table}) == len(table), "rows alike"
     source, target = TRAINED
     direction = ("-s", source, "-t", target, "--gen-subset", "test")
-    narrow, whole = (
-        generate("--path", path, *GENERATE, *direction, *more) for more in ((), ("--whole-search",))
-    )
-    assert hypotheses(narrow) and hypotheses(narrow) == hypotheses(whole)
-    assert scores(narrow) == pytest.approx(scores(whole), abs=1e-3)
+    assert found_by_both_searches(path, *GENERATE, *direction)

@@ -23,6 +23,7 @@ from support.data import (
 )
 from support.made import made_once
 from support.prepared import prepared, trained
+from support.trainings import assert_same_parameters
 from support.translating import lines
 
 from tdo_plugin.errors import UserError
@@ -33,10 +34,6 @@ ROBT = ("--task", "tdo_robt", *BASE)
 PREFIX = ("--tdo-target-layer", "0", "--tdo-adaptation-dim", "0")
 # so that some translations of a new model do not repeat themselves
 UNTIED = ("--tdo-share-embeddings", "none", "--lr", "0.02")
-
-
-def parameters(path):
-    return torch.load(path, weights_only=False)["model"]
 
 
 @made_once
@@ -127,9 +124,7 @@ def test_stop_and_resume(more, tmp_path):
     assert len(hook) == 8
     assert [bool(logs["robt_drawn"]) for logs in hook] == [False] * 2 + [True] * 6
     assert all(logs["robt_made"] for logs in hook[2:])
-    stored = [parameters(tmp_path / name / "checkpoint_last.pt") for name in ("through", "parts")]
-    for name, parameter in stored[0].items():
-        assert torch.equal(parameter, stored[1][name]), name
+    assert_same_parameters(tmp_path / "through", tmp_path / "parts")
 
 
 @pytest.mark.long
@@ -148,9 +143,7 @@ def test_two_processes_equal_two_accumulated_batches(tmp_path):
 
     assert logged(output, "robt_fr") == shares("robt_to_fr")
     assert [1 - share for share in logged(output, "robt_dropped")] == shares("robt_made")
-    stored = [parameters(tmp_path / name / "checkpoint_last.pt") for name in ("one", "two")]
-    for name, parameter in stored[0].items():
-        torch.testing.assert_close(parameter, stored[1][name], rtol=1e-3, atol=1e-3)
+    assert_same_parameters(tmp_path / "one", tmp_path / "two", rtol=1e-3, atol=1e-3)
 
 
 @pytest.mark.parametrize(

@@ -23,11 +23,11 @@ from support.data import (
 )
 from support.ending import TWO_WORKERS, Training, trouble
 from support.neuron_masks import write_masks
+from support.trainings import last_state
 from support.workers import (
     SHARDED,
     WHOLE,
     assert_same_states,
-    folder_state,
     trained,
 )
 
@@ -155,7 +155,7 @@ def test_resumed_by_other_workers(before, first, after, then, tmp_path: Path) ->
 
     trained(1, tmp_path / "through", *updates(1, 4))
     trained(before, tmp_path / "parts", *updates(before, 2), *first)
-    position = folder_state(tmp_path / "parts")["extra_state"]["train_iterator"]
+    position = last_state(tmp_path / "parts")["extra_state"]["train_iterator"]
     assert position["iterations_in_epoch"] == 2 * 4 // before
     trained(after, tmp_path / "parts", *updates(after, 4), *then)
     assert_same_states(tmp_path / "through", tmp_path / "parts", **EXACT)
@@ -170,7 +170,7 @@ def test_half_precision(precision: tuple[str, ...], tmp_path: Path) -> None:
     whole, sharded = run(tmp_path / "w", *flags, *WHOLE), run(tmp_path / "s", *flags, *SHARDED)
     for one, other in zip(whole, sharded, strict=True):
         assert other["losses"] == pytest.approx(one["losses"], rel=1e-2)
-    model = folder_state(tmp_path / "s")["model"]
+    model = last_state(tmp_path / "s")["model"]
     assert {value.dtype for value in model.values()} == {torch.float32}
     assert any((value != value.to(torch.bfloat16)).any() for value in model.values())
     for name, backend in (("s", WHOLE), ("w", SHARDED)):
@@ -184,7 +184,7 @@ def test_neurons_that_no_pair_uses_stay(tmp_path: Path) -> None:
     train(tmp_path / "plain", *flags)
     start = tmp_path / "plain" / "checkpoint_last.pt"
     core = built(*flags)[1].core
-    model = folder_state(tmp_path / "plain")["model"]
+    model = last_state(tmp_path / "plain")["model"]
     file = write_masks(tmp_path / "masks", core, BOTH_WAYS.split(","), model)
     flags += ("--tdo-neuron-masks", str(file), "--finetune-from-model", str(start))
     flags += ("--weight-decay", "0.1")

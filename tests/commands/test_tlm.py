@@ -1,5 +1,6 @@
 """The TLM objective through fairseq: training, resuming, several processes, and what is decoded."""
 
+import math
 from itertools import product
 
 import pytest
@@ -7,6 +8,7 @@ import torch
 from support.auxiliary_data import monolingual
 from support.commands import hypotheses, logged, two_workers
 from support.data import BOTH_WAYS, TAG, TASK, TRAIN, built, databin, generate, iterate, train
+from support.trainings import assert_same_parameters, means_of_two, stopped_and_resumed
 
 from tdo_plugin.errors import UserError
 
@@ -27,10 +29,6 @@ BERT = ("--source-noise", "bert", "--source-noise-rate", "0.4")
 EXPONENTIAL = ("--reconstruction-schedule", "exponential", "--reconstruction-tau", "4")
 LINEAR = ("--reconstruction-schedule", "linear", "--reconstruction-tau", "2")
 NO_DROPOUT = ("--dropout", "0")
-
-
-def parameters(folder):
-    return torch.load(folder / "checkpoint_last.pt", weights_only=False)["model"]
 
 
 @pytest.mark.parametrize(("topology", "kind"), list(product(TOPOLOGIES, ("lm", "ae"))))
@@ -58,19 +56,14 @@ def test_lambda_0_trains_as_the_plain_criterion(topology, tmp_path):
     plain = train(tmp_path / "plain", *flags, *PLAIN)
     tlm = train(tmp_path / "tlm", *flags, *TLM, "--reconstruction-weight", "0")
     assert [log["loss"] for log in tlm] == [log["loss"] for log in plain]
-    state, expected = parameters(tmp_path / "tlm"), parameters(tmp_path / "plain")
-    assert all(torch.equal(state[name], expected[name]) for name in expected)
+    assert_same_parameters(tmp_path / "tlm", tmp_path / "plain")
 
 
 def test_stop_and_resume(tmp_path):
     """Noise and lambda go on where they were."""
     flags = (*BASE, *TOPOLOGIES["causal"], *TLM, *BERT, *EXPONENTIAL)
-    through = train(tmp_path / "through", *flags, "--max-update", "8")
-    parts = train(tmp_path / "parts", *flags, "--max-update", "3")
-    parts += train(tmp_path / "parts", *flags, "--max-update", "8")
-    assert parts == through
-    resumed, uninterrupted = parameters(tmp_path / "parts"), parameters(tmp_path / "through")
-    assert all(torch.equal(resumed[name], uninterrupted[name]) for name in uninterrupted)
+    stopped_and_resumed(tmp_path, *flags, stop=3, end=8)
+    assert_same_parameters(tmp_path / "through", tmp_path / "parts")
 
 
 def test_noise_differs_from_epoch_to_epoch(tmp_path):
@@ -92,14 +85,11 @@ def test_two_processes_equal_two_accumulated_batches(tmp_path):
     flags = (*flags, "--max-update", "3")
     logs = train(tmp_path / "one", *flags, "--update-freq", "2")
     output = two_workers(databin(), *flags, save_dir=tmp_path / "two")
-    pairs = list(zip(logs[::2], logs[1::2], strict=True))
     for key, unit in (("loss", "ntokens"), ("reconstruction_nll_loss", "reconstruction_ntokens")):
-        expected = [(a[key] + b[key]) / (a[unit] + b[unit]) / 0.6931472 for a, b in pairs]
+        expected = means_of_two(logs, key, unit, math.log(2))
         assert logged(output, key) == pytest.approx(expected, abs=2e-3), key
     assert len(logged(output, "noise_picked")) == 3
-    parallel, accumulated = parameters(tmp_path / "two"), parameters(tmp_path / "one")
-    for name in accumulated:
-        torch.testing.assert_close(parallel[name], accumulated[name], rtol=1e-3, atol=1e-4)
+    assert_same_parameters(tmp_path / "one", tmp_path / "two", rtol=1e-3, atol=1e-4)
 
 
 @pytest.mark.parametrize("precision", ["--bf16", "--fp16"])

@@ -20,6 +20,7 @@ from support.data import (
     training_arguments,
 )
 from support.made import made_once
+from support.trainings import assert_same_parameters, last_state, means_of_two, stopped_and_resumed
 
 from tdo_plugin.errors import UserError
 
@@ -33,10 +34,6 @@ BASE = ("--task", "tdo_translation", *TASK, *TAG, *TRAIN, *TDO)
 NO_DROPOUT = ("--dropout", "0", "--attention-dropout", "0", "--activation-dropout", "0")
 DECODE = ("--task", "tdo_translation", *TASK, *TAG, "-s", "de", "-t", "fr", "--beam", "3")
 UNREAD = ("pre_ffn.positional.", "pre_ffn.gate.")
-
-
-def checkpoint(folder, name="checkpoint_last.pt"):
-    return torch.load(folder / name, weights_only=False)
 
 
 def generator_of(state):
@@ -101,7 +98,7 @@ def test_training_and_decoding_from_the_command_line(name):
 @pytest.mark.parametrize("name", ["tdo, gated", "encoder-decoder, hard gates"])
 def test_decoding_reads_neither_generator_nor_positional_head_nor_gate(name, tmp_path):
     folder, _ = trained(name)
-    state = checkpoint(folder)
+    state = last_state(folder)
     spoiled = [key for key in state["model"] if any(part in key for part in UNREAD)]
     assert len(spoiled) == 6 + 4
     for key in spoiled:
@@ -134,13 +131,9 @@ def test_validation_from_the_command_line_measures_with_the_trained_generator():
 def test_stop_and_resume(name, tmp_path):
     """With dropout, drawn gates, accumulation and a stop within an epoch."""
     flags = (*BASE, *SYSTEMS[name], "--update-freq", "2", "--disable-validation")
-    whole = train(tmp_path / "through", *flags, "--max-update", "4")
-    begun = train(tmp_path / "parts", *flags, "--max-update", "2")
-    resumed = train(tmp_path / "parts", *flags, "--max-update", "4")
-    assert begun + resumed == whole
-    through, parts = (checkpoint(tmp_path / part) for part in ("through", "parts"))
-    same(through["model"], parts["model"])
-    kept = [generator_of(state) for state in (through, parts)]
+    stopped_and_resumed(tmp_path, *flags, stop=2, end=4)
+    assert_same_parameters(tmp_path / "through", tmp_path / "parts")
+    kept = [generator_of(last_state(tmp_path / part)) for part in ("through", "parts")]
     same(kept[0]["generator"], kept[1]["generator"])
     assert [int(adam["step"]) for adam in kept[1]["optimizer"]["state"].values()] == [8] * 18
 
@@ -157,7 +150,7 @@ def test_a_checkpoint_without_a_generator(tmp_path):
         "is not"
     )
     train(tmp_path, *more, "--tpdm-new-generator", "--disable-validation")
-    assert generator_of(checkpoint(tmp_path))
+    assert generator_of(last_state(tmp_path))
 
 
 def test_the_generator_s_optimizer_is_reset_with_the_model_s(tmp_path):
@@ -165,7 +158,7 @@ def test_the_generator_s_optimizer_is_reset_with_the_model_s(tmp_path):
     flags = (*BASE, *TPDM, "--disable-validation")
 
     def steps(folder):
-        state = generator_of(checkpoint(folder))["optimizer"]["state"]
+        state = generator_of(last_state(folder))["optimizer"]["state"]
         return {int(adam["step"]) for adam in state.values()}
 
     train(tmp_path / "first", *flags, "--max-update", "2")
@@ -201,7 +194,7 @@ def test_averages_and_extensions_remember_the_newest_generator(tmp_path):
     assert cli.main(["average", "--inputs", folder, "--last", "2", "--output", str(average)]) == 0
     words = ["extend", str(databin()), "--path", str(average), "--languages", "it"]
     assert cli.main([*words, "--output", str(larger)]) == 0
-    newest = generator_of(checkpoint(tmp_path))
+    newest = generator_of(last_state(tmp_path))
     for path in (average, larger):
         kept = generator_of(torch.load(path, weights_only=False))
         same(kept["generator"], newest["generator"])
@@ -224,13 +217,10 @@ def test_two_processes_equal_two_accumulated_batches(tmp_path):
     flags = (*BASE, *TPDM, *NO_DROPOUT, "--max-update", "4", "--tpdm-generator-lr", "1e-12")
     single = train(tmp_path / "one", *flags, "--update-freq", "2")
     output = two_workers(databin(), *flags, save_dir=tmp_path / "two")
-    pairs = list(zip(single[::2], single[1::2], strict=True))
     for key in ("tpdm_d", "tpdm_g", "tpdm_p"):
-        expected = [(a[key] + b[key]) / (a["nsentences"] + b["nsentences"]) for a, b in pairs]
+        expected = means_of_two(single, key, "nsentences")
         assert logged(output, key) == pytest.approx(expected, abs=2e-2), key
-    stored = [checkpoint(tmp_path / name)["model"] for name in ("one", "two")]
-    for name, parameter in stored[0].items():
-        torch.testing.assert_close(parameter, stored[1][name], rtol=1e-3, atol=1e-3)
+    assert_same_parameters(tmp_path / "one", tmp_path / "two", rtol=1e-3, atol=1e-3)
 
 
 @pytest.mark.long
@@ -239,9 +229,7 @@ def test_two_processes_that_go_on_equal_two_without_a_stop(tmp_path):
     flags = (*BASE, *TPDM, *NO_DROPOUT, "--disable-validation")
     for name, updates in (("through", "3"), ("parts", "2"), ("parts", "3")):
         two_workers(databin(), *flags, "--max-update", updates, save_dir=tmp_path / name)
-    through, parts = (checkpoint(tmp_path / name) for name in ("through", "parts"))
-    for name, parameter in through["model"].items():
-        torch.testing.assert_close(parameter, parts["model"][name], rtol=0, atol=1e-6)
+    assert_same_parameters(tmp_path / "through", tmp_path / "parts", atol=1e-6)
 
 
 @pytest.mark.parametrize("flags", [TPDM, GATED, SYSTEMS["without L_d"], SYSTEMS["without L_p"]])
@@ -260,7 +248,7 @@ def test_half_precision_trains(precision, tmp_path):
     for key in ("loss", "tpdm_p", "tpdm_g"):
         assert [b[key] for b in half] == pytest.approx([b[key] for b in full], rel=0.1), key
     assert half[-1]["loss"] != full[-1]["loss"]
-    kept = generator_of(checkpoint(tmp_path / "half"))["generator"]
+    kept = generator_of(last_state(tmp_path / "half"))["generator"]
     assert {tensor.dtype for tensor in kept.values()} == {torch.float32}
 
 

@@ -1,5 +1,6 @@
 """Training through fairseq: resuming, several processes, stored losses, precision, embeddings."""
 
+import math
 import re
 
 import pytest
@@ -20,33 +21,18 @@ from support.data import (
     train,
 )
 from support.ddp import in_torch_s_wrapper
+from support.trainings import assert_same_parameters, means_of_two, parameters, stopped_and_resumed
 
 BASE = ("--task", "tdo_translation", *TASK, *TAG, *TRAIN)
 NO_DROPOUT = ("--dropout", "0")
 
 
-def parameters(path):
-    state = torch.load(path, weights_only=False)
-    return state["model"]
-
-
-def assert_same_parameters(first, second, **tolerance):
-    assert first.keys() == second.keys()
-    for name in first:
-        torch.testing.assert_close(first[name], second[name], **tolerance)
-
-
 def test_stop_and_resume(tmp_path):
     """With dropout, Adam's state, a learning rate schedule, and a stop within an epoch."""
     flags = (*BASE, *TDO, *INSTRUCL, "--lr-scheduler", "inverse_sqrt", "--warmup-updates", "3")
-    through = train(tmp_path / "through", *flags, "--max-update", "14")
-    first = train(tmp_path / "parts", *flags, "--max-update", "5")
-    second = train(tmp_path / "parts", *flags, "--max-update", "14")
-    assert len(first) == 5
-    assert len(through) == 14
-    assert first + second == through
-    stored = [parameters(tmp_path / name / "checkpoint_last.pt") for name in ("through", "parts")]
-    assert_same_parameters(*stored, rtol=0, atol=0)
+    first, second = stopped_and_resumed(tmp_path, *flags, stop=5, end=14)
+    assert (len(first), len(second)) == (5, 9)
+    assert_same_parameters(tmp_path / "through", tmp_path / "parts")
 
 
 # Sums of a batch in nats: cross-entropy and equation 8. They hold what is trained, whatever a
@@ -72,13 +58,11 @@ def test_two_processes_equal_two_accumulated_batches(tmp_path):
     output = two_workers(*flags, save_dir=tmp_path / "two")
     assert len(updates) == 8
     # the sum of both processes' batches, in bits per token, and per sentence
-    pairs = list(zip(updates[::2], updates[1::2], strict=True))
-    for key, unit, scale in (("loss", "ntokens", 0.6931472), ("instrucl_loss", "nsentences", 1)):
-        expected = [(a[key] + b[key]) / (a[unit] + b[unit]) / scale for a, b in pairs]
+    for key, unit, nats in (("loss", "ntokens", math.log(2)), ("instrucl_loss", "nsentences", 1)):
+        expected = means_of_two(updates, key, unit, nats)
         assert logged(output, key) == pytest.approx(expected, abs=2e-3), key
         assert logged(output, f"valid_{key}"), "not logged in validation"
-    stored = [parameters(tmp_path / name / "checkpoint_last.pt") for name in ("one", "two")]
-    assert_same_parameters(*stored, rtol=1e-3, atol=1e-4)
+    assert_same_parameters(tmp_path / "one", tmp_path / "two", rtol=1e-3, atol=1e-4)
 
 
 def test_torch_s_own_wrapper(tmp_path):
@@ -130,7 +114,7 @@ def test_frozen_embeddings_stay(tmp_path):
     _, start, _ = built(*flags)
     before = {name: tensor.clone() for name, tensor in start.state_dict().items()}
     train(tmp_path, *flags, "--max-update", "2", "--weight-decay", "0.1")
-    after = parameters(tmp_path / "checkpoint_last.pt")
+    after = parameters(tmp_path)
     for name in after:
         frozen = "embeddings" in name
         assert torch.equal(before[name], after[name]) == frozen, name
@@ -191,7 +175,7 @@ def test_two_dictionaries_train_and_decode(tmp_path):
             *(*without, "--tdo-share-embeddings", sharing, "--max-update", "2"),
             data=databin_two_dictionaries(),
         )
-        stored = parameters(save / "checkpoint_last.pt")
+        stored = parameters(save)
         source, target = (stored[f"core.embeddings.{side}.weight"] for side in ("source", "target"))
         assert len(source) < len(target)
         assert ("core.embeddings.output.weight" in stored) == (sharing == "none")

@@ -6,10 +6,12 @@ from fairseq.models import FairseqDecoder, FairseqEncoder, FairseqEncoderDecoder
 from fairseq.sequence_generator import SequenceGenerator
 from support.pretrained import (
     NLLB_CODES,
+    PAD,
     convert,
     folder,
     loaded,
     original_model,
+    padded,
     pieces,
     that_ends_sooner,
 )
@@ -17,7 +19,7 @@ from support.pretrained import (
 from tdo_plugin.models.forced_tag import FreeTagGenerator
 
 FAMILIES = ("m2m100", "nllb")
-PAD, EOS = 1, 2
+EOS = 2
 LONGEST = 9  # target, with its tag
 
 
@@ -40,15 +42,6 @@ def sentences(rows: int, longest: int, first: int, seed: int):
         ]
         for number in range(1, rows + 1)
     ]
-
-
-def padded(lists, left):
-    width = max(map(len, lists))
-    rows = [
-        [PAD] * (width - len(row)) + row if left else row + [PAD] * (width - len(row))
-        for row in lists
-    ]
-    return torch.tensor(rows)
 
 
 def tag_of(tokenizer, language):

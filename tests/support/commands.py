@@ -87,6 +87,16 @@ def told(capsys: pytest.CaptureFixture[str], *words: object, code: int = 0) -> t
     return output.out, output.err
 
 
+def refused_beside(capsys: pytest.CaptureFixture[str], out: Path, *words: object) -> str:
+    """The one line of a `tdo` that is refused, and writes nothing where ``out`` would be."""
+    capsys.readouterr()
+    before = sorted(out.parent.iterdir())
+    _, message = told(capsys, *words, code=2)
+    assert sorted(out.parent.iterdir()) == before
+    assert len(message.splitlines()) == 1, message
+    return message
+
+
 def shown_commands(printed: str) -> list[list[str]]:
     """The commands that `tdo` shows before it runs them."""
     return [shlex.split(line[2:]) for line in printed.splitlines() if line.startswith("+ ")]

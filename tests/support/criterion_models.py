@@ -31,3 +31,20 @@ def gradients(model, loss):
         for name, parameter in model.named_parameters()
         if parameter.grad is not None
     }
+
+
+class Optimizer:
+    """The parts of fairseq's optimizer that a task's step needs.
+
+    Attributes:
+        rate: the learning rate.
+    """
+
+    def __init__(self, rate=0.01):
+        self.rate = rate
+
+    def get_lr(self):
+        return self.rate
+
+    def backward(self, loss):
+        loss.backward()

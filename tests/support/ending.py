@@ -8,7 +8,6 @@ import sys
 import time
 from pathlib import Path
 
-import torch
 from support.commands import environment
 from support.data import CROSS_ENTROPY, PACKAGE, TAG, TASK, TDO, TRAIN, databin
 
@@ -57,17 +56,6 @@ def free_port() -> int:
         with socket.socket() as opened, contextlib.suppress(OSError):
             opened.bind(("127.0.0.1", port))
             return port
-
-
-def assert_same_ends(left: Path, right: Path) -> None:
-    """Two trainings have the same parameters, bit for bit."""
-    first, second = (
-        torch.load(folder / "checkpoint_last.pt", weights_only=False)["model"]
-        for folder in (left, right)
-    )
-    assert first.keys() == second.keys()
-    for name in first:
-        assert torch.equal(first[name], second[name]), name
 
 
 class Training:

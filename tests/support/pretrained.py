@@ -13,6 +13,7 @@ from support.data import NUMBERS, TAG, TASK, TRAIN, databin, kept_logging, tempo
 from support.made import made_once
 
 SPECIALS = ("<s>", "<pad>", "</s>", "<unk>")
+PAD = SPECIALS.index("<pad>")
 NLLB_CODES = {"en": "eng_Latn", "de": "deu_Latn", "fr": "fra_Latn", "es": "spa_Latn"}
 SIZES = {
     "d_model": 16,
@@ -30,6 +31,16 @@ FAIRSEQ_MODEL = (
     *("--decoder-embed-dim", "16", "--decoder-ffn-embed-dim", "32", "--decoder-layers", "4"),
     *("--encoder-attention-heads", "2", "--decoder-attention-heads", "2"),
 )
+
+
+def padded(lists, left):
+    """Lists of token ids as a batch, padded on the left or on the right."""
+    width = max(map(len, lists))
+    rows = [
+        [PAD] * (width - len(row)) + row if left else row + [PAD] * (width - len(row))
+        for row in lists
+    ]
+    return torch.tensor(rows)
 
 
 @functools.cache

@@ -7,6 +7,7 @@ from unittest import mock
 
 import torch
 from support.data import kept_logging, train
+from support.trainings import last_state
 from torch import distributed
 
 from tdo_compat.registry import overlay
@@ -16,15 +17,9 @@ SHARDED = ("--ddp-backend", "fully_sharded")
 WHOLE = ("--ddp-backend", "legacy_ddp")
 
 
-def folder_state(folder: Path) -> dict[str, Any]:
-    """The last checkpoint of a training."""
-    state: dict[str, Any] = torch.load(folder / "checkpoint_last.pt", weights_only=False)
-    return state
-
-
 def assert_same_states(first: Path, second: Path, **tolerance: float) -> None:
     """Two trainings have the same files: weights, the optimizer's state, and everything's names."""
-    one, two = folder_state(first), folder_state(second)
+    one, two = last_state(first), last_state(second)
     assert list(one) == list(two) and list(one["model"]) == list(two["model"])
     assert (
         one["optimizer_history"][-1]["optimizer_name"]

@@ -241,24 +241,28 @@ def test_an_index_without_digests_has_no_byte_to_spare(unmarked: Path) -> None:
             path.write_bytes(whole)
 
 
-def test_a_large_file_is_looked_over_sentence_by_sentence(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """But for fairseq's own loading, which reads it anyway; its digest is for `tdo inspect`."""
+@pytest.fixture
+def large(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A side that is too large to be checked when it is opened; its second sentence has no end."""
     monkeypatch.setattr(binarised, "CHEAP", 8)
     monkeypatch.setattr(digests, "CHEAP", 8)
     side = folder / "test.en-de.en"
     token(9, 5)(side)
-    token(12, COUNT)(side)
-    opened = MappedSentences(str(side), dictionary())
+    return side
+
+
+def test_a_large_file_is_looked_over_sentence_by_sentence(large: Path) -> None:
+    """But for fairseq's own loading, which reads it anyway; its digest is for `tdo inspect`."""
+    token(12, COUNT)(large)
+    opened = MappedSentences(str(large), dictionary())
     assert opened[0].tolist() == [*EN[0], 2]
     for number, says in ((1, "sentence 2: its end symbol"), (-2, "sentence 4: its token 24")):
         with pytest.raises(DamagedData, match=says):
             opened[number]
     with pytest.raises(DamagedData, match="sentence 4: its token 24"):
-        stock(side)
+        stock(large)
     with pytest.raises(DamagedData, match="it has changed"):
-        check_folder(str(folder))
+        check_folder(str(large.parent))
 
 
 def test_an_index_is_looked_over_in_blocks(unmarked: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -344,20 +348,14 @@ def test_without_a_dictionary_tokens_are_not_looked_at(tmp_path: Path) -> None:
     assert len(check_side(str(tmp_path / "train.align.en-de")).sizes) == len(EN)
 
 
-def test_a_loaders_process_says_it_in_one_line(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_loaders_process_says_it_in_one_line(large: Path) -> None:
     """torch hands on what a process raised as text, with a traceback inside."""
-    monkeypatch.setattr(binarised, "CHEAP", 8)
-    monkeypatch.setattr(digests, "CHEAP", 8)
-    side = folder / "test.en-de.en"
-    token(9, 5)(side)
     loader = torch.utils.data.DataLoader(
-        lean(side), num_workers=1, batch_size=None, multiprocessing_context="fork"
+        lean(large), num_workers=1, batch_size=None, multiprocessing_context="fork"
     )
     with pytest.raises(DamagedData) as raised:
         list(loader)
     assert one_line(type(raised.value), raised.value) == (
-        f"`data` must have intact files; {side}.bin of set test.en-de is damaged: sentence 2: its "
+        f"`data` must have intact files; {large}.bin of set test.en-de is damaged: sentence 2: its "
         "end symbol is missing"
     )

@@ -87,13 +87,18 @@ def test_no_fairseq_below(room):
         assert "fairseq" not in {name.split(".")[0] for name in imported(path)}, path.name
 
 
+def printed(code):
+    """What a new Python prints."""
+    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return shown.stdout.strip()
+
+
 def test_importing_the_package_pulls_in_nothing_heavy():
     code = (
         "import sys, tdo_plugin, tdo_plugin.cli, tdo_plugin.errors; "
         "print([name for name in ('fairseq', 'torch', 'numpy') if name in sys.modules])"
     )
-    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert shown.stdout.strip() == "[]"
+    assert printed(code) == "[]"
 
 
 def test_parts_never_pull_fairseq_in():
@@ -101,8 +106,7 @@ def test_parts_never_pull_fairseq_in():
         "import sys, tdo_plugin.modules.builder, tdo_plugin.data, tdo_plugin.evaluation; "
         "print('fairseq' in sys.modules)"
     )
-    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert shown.stdout.strip() == "False"
+    assert printed(code) == "False"
 
 
 def test_tests_share_what_is_in_support():

@@ -69,6 +69,13 @@ def hidden_source_pairs(spec, length):
     return length * (length - 1) // 2 if spec.source_attention == "causal" else 0
 
 
+def attending_layers(spec):
+    """Layers in which source positions attend, and in which target positions do."""
+    if spec.topology == "encoder-decoder":
+        return spec.encoder_layers, spec.decoder_layers
+    return spec.num_layers - 1, spec.num_layers - spec.target_layer
+
+
 def test_training_forward(built):
     """Equal but for the pairs that the causal masks hide, which torch's kernels compute."""
     model, flops = built
@@ -77,9 +84,7 @@ def test_training_forward(built):
     def work():
         model.logits(model.decode(tokens(1, TARGET), model.encode(tokens(1, SOURCE))))
 
-    encdec = spec.topology == "encoder-decoder"
-    source_layers = spec.encoder_layers if encdec else spec.num_layers - 1
-    target_layers = spec.decoder_layers if encdec else spec.num_layers - spec.target_layer
+    source_layers, target_layers = attending_layers(spec)
     hidden = source_layers * hidden_source_pairs(spec, SOURCE)
     averaged = 0
     if spec.decoder_attention == "merged":  # the mean is a product with the matrix of shares
@@ -100,9 +105,7 @@ def test_generation_with_shared_source(built):
         for step in range(1, TARGET + 1):
             model.logits(model.decode(target[:, :step], source, cache))
 
-    encdec = spec.topology == "encoder-decoder"
-    source_layers = spec.encoder_layers if encdec else spec.num_layers - 1
-    target_layers = spec.decoder_layers if encdec else spec.num_layers - spec.target_layer
+    source_layers, target_layers = attending_layers(spec)
     hidden = source_layers * hidden_source_pairs(spec, SOURCE)
     # every row is masked from what the other rows of its sentence wrote
     if spec.decoder_attention == "separate":

@@ -1,6 +1,5 @@
 """The benchmark's systems do the same work; it is not timed here."""
 
-import sys
 from unittest import mock
 
 import back_translation as benchmark
@@ -10,6 +9,7 @@ from speed.batches import by_tokens
 from speed.jobs import Job
 from speed.plan import OURS, Setting
 from speed.text import embedded
+from support.interleaved import printed
 
 
 @pytest.fixture(scope="module")
@@ -60,11 +60,5 @@ def test_a_plain_update_has_no_back_translation(updates):
 
 
 def test_the_command(tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(benchmark, "measure", lambda *_: {"plain": [1.0], "robt": [2.0]})
-    monkeypatch.setattr("os.execve", lambda *_: None)
-    report = tmp_path / "report.json"
-    words = ["--size", "small", "--batch-tokens", "300", "--device", "cpu", "--json", str(report)]
-    monkeypatch.setattr(sys, "argv", ["back_translation.py", *words])
-    benchmark.main()
-    assert "2.00 x the plain update" in capsys.readouterr().out
-    assert '"batch_tokens": 300' in report.read_text(encoding="utf-8")
+    seconds = {"plain": [1.0], "robt": [2.0]}
+    assert "2.00 x the plain update" in printed(benchmark, seconds, tmp_path, monkeypatch, capsys)

@@ -19,19 +19,11 @@ from speed.plan import (
     against_ctranslate2,
 )
 from speed.text import embedded
-from support.data import kept_logging
 
 from tdo_plugin.errors import UserError
 from tdo_plugin.modules.int8_products import Int8Linear
 
 SETTING = replace(SMALL, sentence_length=9, sentences=3, beam=2, threads=1)
-
-
-@pytest.fixture(scope="module")
-def running():
-    with kept_logging():
-        from speed import running
-    return running
 
 
 def job(system, kind="decoding", **changes):

@@ -1,7 +1,5 @@
 """The benchmark's systems differ in TPDM alone and have the same batches; it is not timed here."""
 
-import sys
-
 import disentangling as benchmark
 import pytest
 import torch
@@ -10,6 +8,7 @@ from speed.interleaved import Case
 from speed.plan import Setting
 from speed.systems import words
 from speed.text import embedded
+from support.interleaved import assert_trains, printed
 
 SMALLER = "--tdo-model-dim 8 --tdo-ffn-dim 12 --tdo-heads 2 --dropout 0"
 
@@ -53,22 +52,11 @@ def test_all_systems_update_on_the_same_batches(tmp_path):
     systems = benchmark.trainings(case, "small", tmp_path)
     assert list(systems) == ["plain", "TPDM", "GTPDM"]
     for training in systems.values():
-        before = [parameter.clone() for parameter in training.model.parameters()]
-        assert training.run(0) > 0  # whose learning rate, the first of the warm-up, is 0
-        assert training.run(1) > 0
-        after = training.model.parameters()
-        assert not all(torch.equal(a, b) for a, b in zip(before, after, strict=True))
+        assert_trains(training)
         for mine, plain in zip(training.samples, systems["plain"].samples, strict=True):
             assert torch.equal(mine["target"], plain["target"])
 
 
 def test_the_command(tmp_path, monkeypatch, capsys):
-    times = {"plain": [1.0], "TPDM": [1.5], "GTPDM": [1.6]}
-    monkeypatch.setattr(benchmark, "measure", lambda *_: times)
-    monkeypatch.setattr("os.execve", lambda *_: None)
-    report = tmp_path / "report.json"
-    words = ["--size", "small", "--batch-tokens", "300", "--device", "cpu", "--json", str(report)]
-    monkeypatch.setattr(sys, "argv", ["disentangling.py", *words])
-    benchmark.main()
-    assert "1.50 x the plain update" in capsys.readouterr().out
-    assert '"batch_tokens": 300' in report.read_text(encoding="utf-8")
+    seconds = {"plain": [1.0], "TPDM": [1.5], "GTPDM": [1.6]}
+    assert "1.50 x the plain update" in printed(benchmark, seconds, tmp_path, monkeypatch, capsys)

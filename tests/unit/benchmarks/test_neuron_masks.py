@@ -6,6 +6,7 @@ from speed.batches import by_tokens
 from speed.interleaved import Case
 from speed.plan import Setting
 from speed.text import embedded
+from support.interleaved import assert_trains
 
 
 def test_both_systems_update_on_the_same_batches(tmp_path):
@@ -19,10 +20,6 @@ def test_both_systems_update_on_the_same_batches(tmp_path):
     share = masked.model.core.neurons.masks.float().mean()
     assert 0.85 < share < 0.98
     for training in (plain, masked):
-        before = [parameter.clone() for parameter in training.model.parameters()]
-        assert training.run(0) > 0  # whose learning rate, the first of the warm-up, is 0
-        assert training.run(1) > 0
-        after = training.model.parameters()
-        assert not all(torch.equal(a, b) for a, b in zip(before, after, strict=True))
+        assert_trains(training)
     for mine, its in zip(plain.samples, masked.samples, strict=True):
         assert torch.equal(mine["target"], its["target"])

@@ -8,18 +8,10 @@ from speed.batches import by_sentences, by_tokens
 from speed.jobs import Job
 from speed.plan import ALL, CONCATENATING, OURS, SMALL, STOCK
 from speed.text import embedded
-from support.data import kept_logging
 
 from tdo_plugin.errors import UserError
 
 SETTING = replace(SMALL, batch_tokens=90, sentence_length=9, sentences=3, beam=2)
-
-
-@pytest.fixture(scope="module")
-def running():
-    with kept_logging():
-        from speed import running
-    return running
 
 
 def job(system, kind="training", **changes):

@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+from support.criterion_models import Optimizer
 from support.tpdm_cases import (
     EXACT,
     UPDATE,
@@ -84,13 +85,6 @@ def test_the_task_tells_of_each_update():
     task, model, criterion, batch = made()
     seen, original = [], type(criterion).forward
 
-    class Optimizer:
-        def get_lr(self):
-            return 0.25
-
-        def backward(self, loss):
-            loss.backward()
-
     class Twice:
         def batches(self, sample, model, update):
             return [sample, sample], {}
@@ -101,10 +95,11 @@ def test_the_task_tells_of_each_update():
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(type(criterion), "forward", forward)
-        task.train_step(batch, model, criterion, Optimizer(), 0)
-        task.train_step(batch, model, criterion, Optimizer(), 1, ignore_grad=True)
+        optimizer = Optimizer(0.25)
+        task.train_step(batch, model, criterion, optimizer, 0)
+        task.train_step(batch, model, criterion, optimizer, 1, ignore_grad=True)
         task.step_hooks = [Twice()]
-        task.train_step(batch, model, criterion, Optimizer(), 2)
+        task.train_step(batch, model, criterion, optimizer, 2)
         task.valid_step(batch, model, criterion)
     dummy, later = Update(0.25, 1, dummy=True), Update(0.25, 2, first=False)
     assert seen == [Update(0.25, 0), dummy, Update(0.25, 2), later, None]

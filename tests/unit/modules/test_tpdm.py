@@ -4,6 +4,7 @@ import math
 
 import pytest
 import torch
+from support.built_models import ENCODER_DECODER, TWO_STAGE
 
 from tdo_plugin.modules.losses import tpdm_loss
 from tdo_plugin.modules.methods.position_generator import PositionGenerator
@@ -134,18 +135,8 @@ def test_a_sentence_of_one_token_costs_nothing(batch):
 
 def generator(norm="post"):
     torch.manual_seed(5)
-    spec = ModelSpec(
-        topology="encoder-decoder",
-        encoder_layers=2,
-        decoder_layers=1,
-        model_dim=WIDTH,
-        num_heads=2,
-        stage1_ffn_dim=12,
-        stage2_ffn_dim=20,
-        norm=norm,
-        tpdm_layer=1,
-        dropout=0.3,
-    )
+    sizes = {**ENCODER_DECODER, "model_dim": WIDTH}
+    spec = ModelSpec(**sizes, norm=norm, tpdm_layer=1, dropout=0.3)
     return PositionGenerator.of(spec).double()
 
 
@@ -187,13 +178,7 @@ def test_generator_sees_the_sentence_and_neither_order_nor_padding(batch):
 @pytest.mark.parametrize("layer", [1, 2])
 def test_generator_is_as_large_as_the_layer_that_it_watches(layer):
     spec = ModelSpec(
-        topology="decoder-only",
-        num_layers=3,
-        target_layer=1,
-        model_dim=WIDTH,
-        num_heads=2,
-        stage1_ffn_dim=12,
-        stage2_ffn_dim=20,
+        **{**TWO_STAGE, "model_dim": WIDTH},
         tpdm_layer=layer,
         laln="both",
         num_languages=3,
@@ -202,7 +187,7 @@ def test_generator_is_as_large_as_the_layer_that_it_watches(layer):
         activation_dropout=0.2,
     )
     network = PositionGenerator.of(spec)
-    inner = {1: 12, 2: 20}[layer]
+    inner = {1: spec.stage1_ffn_dim, 2: spec.stage2_ffn_dim}[layer]
     count = sum(parameter.numel() for parameter in network.parameters())
     width = WIDTH
     attention, ffn = 4 * (width * width + width), 2 * width * inner + inner + width

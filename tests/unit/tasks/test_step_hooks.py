@@ -4,6 +4,7 @@ from contextlib import contextmanager
 
 import pytest
 import torch
+from support.criterion_models import Optimizer
 from support.data import CROSS_ENTROPY, TAG, TASK, TDO, TRAIN, built, iterate
 from support.ddp import in_torch_s_wrapper
 
@@ -25,16 +26,6 @@ class Hook:
 
     def log(self, logging_outputs):
         self.logged.append(logging_outputs)
-
-
-class Optimizer:
-    """The parts of an optimiser that a step needs."""
-
-    def get_lr(self):
-        return 0.01
-
-    def backward(self, loss):
-        loss.backward()
 
 
 def step(task, sample, model, criterion, update=0):

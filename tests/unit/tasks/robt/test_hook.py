@@ -8,6 +8,7 @@ import pytest
 import torch
 from fairseq.logging import metrics
 from fairseq.tasks import FairseqTask
+from support.criterion_models import Optimizer
 from support.data import (
     INSTRUCL,
     LANGUAGES,
@@ -23,16 +24,6 @@ from support.robt_task import ROBT, STRATEGIES, TOPOLOGIES, lively, made_of, tex
 from tdo_plugin.tasks.robt import hook as hook_module
 
 # --- what is left as it was ------------------------------------------------------------------
-
-
-class Optimizer:
-    """The parts of an optimiser that a step needs."""
-
-    def get_lr(self):
-        return 0.01
-
-    def backward(self, loss):
-        loss.backward()
 
 
 def gradients(model):
