@@ -30,7 +30,8 @@ BEGIN, END = 1500, 500
 
 NEAR = 0.6  # minimum similarity of a suggested name to a mistyped one
 UNKNOWN = "unrecognized arguments: "  # prefix of argparse's message about unknown options
-NO_VALUE = "expected one argument"  # end of its message about an option without a value
+# end of its message about an option without a value, or without any
+_NO_VALUE = re.compile(r"expected (at least )?one argument$")
 _OPTION = re.compile(r"^argument (\S+): (?=must )")  # prefix before a message in our own form
 
 # Users' mistakes that fairseq itself reports with a traceback.
@@ -177,8 +178,7 @@ class OneLineParser(argparse.ArgumentParser):
         if message.startswith(UNKNOWN):
             option = message.removeprefix(UNKNOWN).split()[0].partition("=")[0]
             return message + did_you_mean(option, _options_of(self))
-        if message.endswith(NO_VALUE):
-            message = message.removesuffix(NO_VALUE) + "must have a value; it has none"
+        message = _NO_VALUE.sub("must have a value; it has none", message)
         return _OPTION.sub(r"`\1` ", message)
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:

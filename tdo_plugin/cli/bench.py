@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+from tdo_plugin.cli.output_file import check_has_folder
 from tdo_plugin.errors import UserError
 from tdo_plugin.installation import FILES
 from tdo_plugin.launch.training_config import PRECISIONS
@@ -142,9 +143,8 @@ def run(args: argparse.Namespace) -> int:
 
     if args.rounds is not None and args.rounds < 1:
         raise UserError(f"`--rounds` must be at least 1; it is {args.rounds}")
-    for option, path in (("--json", args.json), ("--plot", args.plot)):
-        if path and (path.is_dir() or not path.absolute().parent.is_dir()):
-            raise UserError(f"`{option}` must be a file in an existing folder; it is {path}")
+    check_has_folder(args.json, "--json")
+    check_has_folder(args.plot, "--plot")
     _check_combination(args)
     if args.plot:
         check(args.plot)

@@ -21,7 +21,12 @@ def training_arguments(words: Sequence[str]) -> Any:
     from fairseq import options
 
     parser = options.get_training_parser()
-    parser.error = _refuse  # instead of printing the usage and exiting
+
+    def refuse(message: str) -> NoReturn:
+        said = parser.worded(message)
+        raise UserError(f"`fairseq-train` must accept its options; it says: {said}")
+
+    parser.error = refuse  # instead of printing and exiting
     return options.parse_args_and_arch(parser, input_args=list(words))
 
 
@@ -48,7 +53,3 @@ def check_training(words: Sequence[str]) -> None:
     if hasattr(args, "tdo_topology"):
         spec_from_args(args, len(task.langs), len(trained_pairs(args)))
     task.build_criterion(cfg.criterion)
-
-
-def _refuse(message: str) -> NoReturn:
-    raise UserError(f"`fairseq-train` must accept its options; it says: {message}")

@@ -113,7 +113,9 @@ class ShardedDataManager(MultilingualDatasetManager):
                 break
             total += (1 if number else self.args.upsample_primary) * count_sentences(side)
         if not number:
-            raise FileNotFoundError(f"{param['data_path']}/{param['split']}.{param['key']}")
+            raise FileNotFoundError(
+                f"{param['data_path']}/{param['split']}.{param['src']}-{param['tgt']}"
+            )
         return total
 
     def _target_side(self, param: Mapping[str, Any], split: str) -> str | None:

@@ -75,6 +75,15 @@ def test_numbers_are_numbers(capsys):
             assert "must be a number; it is" in line and line.isprintable()
 
 
+@pytest.mark.parametrize("number", [None, "+"])
+def test_an_option_without_a_value(number, capsys):
+    parser = Parser(prog="tdo x")
+    parser.add_argument("--a", nargs=number)
+    with pytest.raises(SystemExit):
+        parser.parse_args(["--a"])
+    assert capsys.readouterr().err == "tdo x: error: `--a` must have a value; it has none\n"
+
+
 def test_the_largest_numbers_are_read():
     parser = Parser()
     parser.add_argument("--a", type=int)
