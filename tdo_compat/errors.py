@@ -44,6 +44,7 @@ STOCK_MISTAKES = (
     "Duplicate word found when loading Dictionary",
     "Incorrect dictionary format",
     "Must specify batch size",
+    "AdaptiveLoss is not compatible",
 )
 
 # torch's messages if memory of a GPU or the machine is exhausted; the last is cuBLAS's and cuDNN's.

@@ -32,6 +32,8 @@ def test_only_users_mistakes_become_one_line():
     assert one_line(BlockingIOError, BlockingIOError(11, "try again", "/x")) is None
     missing = FileNotFoundError("Dataset not found: test (bin)")
     assert one_line(FileNotFoundError, missing).startswith("Dataset")
+    backend = "AdaptiveLoss is not compatible with the PyTorch version of ..."
+    assert one_line(Exception, Exception(backend)) == backend
     text = "Error(s) in loading state_dict for M:\n\tsize mismatch for w: a.\n\tsize mismatch for v"
     assert one_line(RuntimeError, RuntimeError(text)).endswith("M: size mismatch for w: a.")
     hidden = RuntimeError("Cannot load model parameters from checkpoint x.pt; please ensure a lot")
