@@ -4,7 +4,6 @@ import gzip
 import json
 import math
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 
 import pytest
@@ -25,7 +24,9 @@ from tdo_plugin.cli import main
 from tdo_plugin.corpora.own import describe
 from tdo_plugin.corpora.preparing import prepare
 from tdo_plugin.data import corpus_settings
+from tdo_plugin.data.corpus_settings import CorpusSettings
 from tdo_plugin.data.databin import settings_of
+from tdo_plugin.data.grammar import LANGUAGES
 from tdo_plugin.data.segmentation import join_pieces
 from tdo_plugin.data.textfolder import read_lines
 from tdo_plugin.evaluation.outputs import data_side
@@ -271,13 +272,18 @@ def test_multi30k_for_real(tmp_path: Path) -> None:
 def test_the_embedded_grammar_is_prepared_and_leaves_nothing_beside_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(
-        corpus_settings, "CorpusSettings", partial(corpus_settings.CorpusSettings, train=100)
-    )
+    asked = []
+
+    def smaller(languages: tuple[str, ...]) -> CorpusSettings:
+        asked.append(languages)
+        return CorpusSettings(languages[:3], train=100, valid=60, test=60)
+
+    monkeypatch.setattr(corpus_settings, "CorpusSettings", smaller)
     out = tmp_path / "out"
     words = ["prepare", "toy", "--out", str(out), "--rows", "50", "--vocab-size", "600"]
     for _ in range(2):
         assert main([*words, "--workers", "2"]) == 0
         assert not (out / "text").exists()
-        assert len(list(out.glob("train.*.bin"))) == 12
+        assert len(list(out.glob("train.*.bin"))) == 4
+    assert asked == [tuple(LANGUAGES)] * 2
     assert capsys.readouterr().err.endswith(f"{out} is already complete\n")

@@ -1,20 +1,20 @@
 """`tdo prepare` with bad hosts, bad text, no space and kills: one line, and nothing half-made."""
 
 import json
+import os
 import re
 import signal
-import subprocess
 import sys
 import tarfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from io import BytesIO
+from multiprocessing import get_context
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 from unittest import mock
 
 import pytest
-from support.commands import environment
 from support.corpora import archives_of, contents, is_whole, prepared
 from support.covering import mostly_full
 from support.layouts import Case, iwslt, multi30k, ted
@@ -25,6 +25,7 @@ from support.serving import Behaviour, Server, page
 
 from tdo_plugin.cli import main
 from tdo_plugin.corpora.preparing import prepare
+from tdo_plugin.data import binarization
 from tdo_plugin.errors import UserError
 from tdo_plugin.runtime.files import _Written
 
@@ -288,18 +289,6 @@ def test_no_space_left(name: str, tmp_path: Path, refused: Callable[..., str]) -
 
 # --- kills -----------------------------------------------------------------------------------
 
-# a run that is killed with all its processes where a file is about to get a certain name
-KILLED = """
-import os, re, signal, sys
-from tdo_plugin.cli import main
-pattern, replace = sys.argv.pop(1), os.replace
-def killed(source, target):
-    if re.search(pattern, str(target)):
-        os.killpg(0, signal.SIGKILL)
-    replace(source, target)
-os.replace = killed
-sys.exit(main(sys.argv[1:]))
-"""
 PLACES = (
     r"/work/raw/.*/train\.tags\.it-ro\.ro$",
     r"/work/splits/train\.nl-en\.json$",  # the files are there, their record is not
@@ -309,25 +298,35 @@ PLACES = (
 )
 
 
-def run_until(place: str | None, *words: object) -> int:
-    """The exit code of a run in a process of its own, killed at a place or not."""
-    command = [sys.executable, "-c", KILLED, place or "(?!)", "prepare", *map(str, words)]
-    done = subprocess.run(
-        command,
-        capture_output=True,
-        text=True,
-        env={**environment(), "no_proxy": "127.0.0.1"},
-        start_new_session=True,
-        check=False,
-    )
-    assert done.returncode in (0, -signal.SIGKILL), done.stderr
-    return done.returncode
+def run_until(place: str | None, *words: object) -> int | None:
+    """The exit code of a run in a forked process, which inherits what is imported here.
+
+    It is killed with all its processes where a file is about to get a certain name, if any.
+    """
+    process = get_context("fork").Process(target=killed_at, args=(place or "(?!)", words))
+    process.start()
+    process.join()
+    assert process.exitcode in (0, -signal.SIGKILL)
+    return process.exitcode
 
 
-@pytest.mark.long
+def killed_at(pattern: str, words: tuple[object, ...]) -> NoReturn:
+    replace = os.replace
+
+    def killed(source: Path, target: Path) -> None:
+        if re.search(pattern, str(target)):
+            os.killpg(0, signal.SIGKILL)
+        replace(source, target)
+
+    os.setsid()
+    os.replace = killed
+    sys.exit(main(["prepare", *map(str, words)]))
+
+
 @pytest.mark.parametrize(("places",), mostly_full([(PLACES[3:],), (PLACES,)]), ids=len)
 def test_a_run_that_is_killed_again_and_again(places: tuple[str, ...], tmp_path: Path) -> None:
     out = tmp_path / "out"
+    binarization.load()  # once, for all runs
     with archives_of(iwslt.TST2010, tmp_path) as (server, _):
         mine = described(iwslt.TST2010, server, tmp_path)
         words = (mine, "--cache", tmp_path / "cache", "--variant", "tst2010", "--out", out)
