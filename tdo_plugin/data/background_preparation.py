@@ -205,7 +205,7 @@ def _silent(_: str) -> None:
 
 
 def _refuse(plan: ShardPlan, settings: PreprocessSettings, name: str) -> None:
-    """Raise UserError: the first shard has the model's text, and what other shards lack."""
+    """Raise UserError: the model is learnt from the first shard, which stands in for others."""
     raise nothing_left(name, settings.max_pieces, f" in the first of {plan.shards} shards")
 
 
