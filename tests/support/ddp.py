@@ -22,6 +22,8 @@ def in_torch_s_wrapper(
     """
     from fairseq.distributed import ModuleProxyWrapper
 
+    if workers > 1:  # forked: other threads of the test's process are not in this one
+        torch.set_num_threads(1)
     distributed.init_process_group(
         "gloo", init_method=f"file://{meeting}", rank=rank, world_size=workers
     )
