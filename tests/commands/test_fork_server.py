@@ -115,6 +115,25 @@ print(os.waitpid(child, 0)[1])
 """
 
 
+@pytest.mark.parametrize("which", PYTHONS)
+def test_an_open_file_with_a_high_number(which: str, tdo_plugin_folder: Path) -> None:
+    """As a process that has many open files hands on."""
+    number, (reader, writer) = 700, os.pipe()
+    os.dup2(reader, number)
+    os.write(writer, b"given")
+    does = f"print(os.read({number}, 9))"
+    done = subprocess.run(
+        [python(which), "-m", "tdo_plugin"],
+        env=settings(tdo_plugin_folder, does),
+        cwd=tdo_plugin_folder,
+        pass_fds=[number],
+        capture_output=True,
+    )
+    for each in (number, reader, writer):
+        os.close(each)
+    assert (done.returncode, done.stdout) == (0, b"b'given'\n")
+
+
 def test_whose_child_it_is(tdo_plugin_folder: Path) -> None:
     """And whose child one is that it forks, such as a process that loads data."""
     real, served = both(tdo_plugin_folder, FORKS)

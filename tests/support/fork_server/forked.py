@@ -18,7 +18,7 @@ from typing import Any, NoReturn
 
 from client import without_flags
 
-FIRST_FREE = 512  # above any file descriptor that a command is given
+OWN_FILES = 512  # above any file descriptor that the server has itself
 
 
 def live(request: dict[str, Any], files: list[int]) -> NoReturn:
@@ -42,11 +42,12 @@ def take_files(files: list[int], numbers: list[int]) -> None:
     """Give this process a client's open files, by their numbers there, and no others."""
     import fcntl
 
-    moved = [fcntl.fcntl(file, fcntl.F_DUPFD, FIRST_FREE) for file in files]
-    os.closerange(0, FIRST_FREE)
+    free = max(OWN_FILES, *numbers) + 1
+    moved = [fcntl.fcntl(file, fcntl.F_DUPFD, free) for file in files]
+    os.closerange(0, free)
     for file, number in zip(moved, numbers, strict=True):
         os.dup2(file, number)
-    os.closerange(FIRST_FREE, max(moved) + 1)
+    os.closerange(free, max(moved) + 1)
 
 
 def become(request: dict[str, Any], files: list[int]) -> None:
