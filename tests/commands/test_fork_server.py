@@ -118,7 +118,7 @@ print(os.waitpid(child, 0)[1])
 @pytest.mark.parametrize("which", PYTHONS)
 def test_an_open_file_with_a_high_number(which: str, tdo_plugin_folder: Path) -> None:
     """As a process that has many open files hands on."""
-    number, (reader, writer) = 700, os.pipe()
+    number, (reader, writer) = 513, os.pipe()
     os.dup2(reader, number)
     os.write(writer, b"given")
     does = f"print(os.read({number}, 9))"
