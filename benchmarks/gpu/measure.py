@@ -22,11 +22,11 @@ from argparse import Namespace
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 from parts import HERE, PYTHON, Part, measurements, planned
 
-from tdo_compat.errors import UNKNOWN, bounded, install, print_line
+from tdo_compat.errors import install, print_line
 from tdo_plugin.data.databin import MARK
 from tdo_plugin.launch.parser import Parser, whole
 from tdo_plugin.runtime.commands import Commands
@@ -74,24 +74,9 @@ def shown(command: Sequence[str]) -> str:
     return f"+ {shlex.join(command)}"
 
 
-class Options(Parser):
-    """Words mistakes, and ends, as scripts do (scripts/lib.sh)."""
-
-    def error(self, message: str) -> NoReturn:
-        """Exit with 1."""
-        self.exit(1, f"{self.prog}: error: {bounded(self.worded(message))}\n")
-
-    def worded(self, message: str) -> str:
-        """As in other parsers, but for unknown options."""
-        if message.startswith(UNKNOWN):
-            option = message.removeprefix(UNKNOWN).split()[0]
-            return f"options must be those of --help; `{option}` is not"
-        return super().worded(message)
-
-
 def options(words: Sequence[str] | None = None) -> Any:
     """The options of a command line."""
-    parser = Options(prog=NAME, description=__doc__.partition("\n")[0], allow_abbrev=False)
+    parser = Parser(prog=NAME, description=__doc__.partition("\n")[0], allow_abbrev=False)
     add = parser.add_argument
     add("--data", type=Path, metavar="DIR", help="data folder of `tdo prepare multi30k`")
     add(
@@ -124,8 +109,8 @@ def options(words: Sequence[str] | None = None) -> Any:
     )
     add(
         "--device",
+        choices=("cuda", "cpu"),
         default="cuda",
-        metavar="cuda|cpu",
         help="cpu is a rehearsal with tiny sizes: the numbers mean nothing (default: cuda)",
     )
     add("--dry-run", action="store_true", help="only print the commands")
@@ -136,8 +121,6 @@ def options(words: Sequence[str] | None = None) -> Any:
 
 
 def _mistakes(args: Namespace) -> Iterator[str]:
-    if args.device not in ("cuda", "cpu"):
-        yield f"`--device` must be cuda or cpu; it is {args.device}"
     if args.data and args.archives:
         yield f"`--from` must be left out with --data; it is {args.archives}"
     if args.archives and not args.archives.is_dir():
