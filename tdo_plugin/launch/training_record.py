@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from tdo_plugin.data.databin import DataFolder, read_data_folder
 from tdo_plugin.errors import UserError
@@ -51,9 +53,16 @@ class TrainingRecord:
         return train_words(config, data, save_dir, self.machine, self.precision, self.extra)
 
     def write(self, save_dir: Path) -> None:
-        """Write the record to the checkpoint folder."""
+        """Write the record to the checkpoint folder.
+
+        Each machine of a training writes the same record, maybe at the same time, so each writes
+        it in a folder of its own first.
+        """
         save_dir.mkdir(parents=True, exist_ok=True)
-        write_text(save_dir / RECORD, [json.dumps(asdict(self), indent=1, ensure_ascii=False)])
+        text = json.dumps(asdict(self), indent=1, ensure_ascii=False)
+        with TemporaryDirectory(prefix=f".{RECORD}.", dir=save_dir) as folder:
+            write_text(Path(folder, RECORD), [text])
+            os.replace(Path(folder, RECORD), save_dir / RECORD)
 
 
 def read_record(save_dir: Path) -> TrainingRecord:

@@ -5,6 +5,7 @@ script (0 while it waits), and its name. As long as the file $HELD is there no j
 requeue` lets the script run once more when this turn has ended.
 """
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -33,8 +34,8 @@ def sbatch(queue: Path, *words: str) -> int:
     """Submit a script, as the next number."""
     options = dict(word.removeprefix("--").partition("=")[::2] for word in words[:-1])
     number = 1 + len(list(queue.glob("*.submitted")))
-    (queue / f"{number}.submitted").write_text(options["job-name"])
     write(queue / str(number), f"0 {options['job-name']}")
+    write(queue / f"{number}.submitted", options["job-name"])  # the last, tests wait for it
     if os.fork() == 0:
         os.setsid()
         null = os.open(os.devnull, os.O_RDWR)
@@ -80,8 +81,9 @@ def write(path: Path, text: str) -> None:
 def squeue(queue: Path, *_: str) -> int:
     """List the jobs that there are."""
     for file in queue.iterdir():
-        if file.name.isdigit():
-            print(file.name, file.read_text().partition(" ")[2])
+        with contextlib.suppress(FileNotFoundError):  # the job has just ended
+            if file.name.isdigit():
+                print(file.name, file.read_text().partition(" ")[2])
     return 0
 
 
