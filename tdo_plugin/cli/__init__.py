@@ -41,7 +41,7 @@ GROUPS = {
         "score": "BLEU, chrF++, COMET, off-target rates",
         "report": "scores as tables and one HTML page",
         "compare": "significance tests by paired bootstrap",
-        "curve": "scores over updates or a hyperparameter",
+        "curve": "losses, scores over updates or a setting",
     },
     "understand": {
         "probe": "position information in hidden states",
@@ -75,7 +75,7 @@ GONE = {
     "generate": "translate DATA --path CHECKPOINT --out OUT --engine fairseq, without CONFIG",
     "grid": "reproduce FILE TABLE, where a table of FILE has axes",
 }
-NOT_OLD = {"curve": ("training", "updates", "sweep", "-h", "--help")}
+NOT_OLD = {"curve": ("training", "updates", "losses", "sweep", "-h", "--help")}
 
 
 def build_parser(

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from tdo_plugin.cli.curve_lines import curve_table, named_paths
 from tdo_plugin.errors import UserError
-from tdo_plugin.names import check_titles
-
-if TYPE_CHECKING:
-    from tdo_plugin.analysis.curves import Curve
 
 HELP = "plot validation scores over updates"
 EXAMPLE = 'tdo curve updates "6 layers=my-model/validation.jsonl" --out curve.svg'
 
+WHAT = "NAME=FILE"
 GROUPS = ("zero-shot", "supervised")
 
 
@@ -25,7 +21,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add(
         "trainings",
         nargs="+",
-        metavar="NAME=FILE[:FILE]",
+        metavar=f"{WHAT}[:FILE]",
         help="a line's name and the validation.jsonl of its training run (written with "
         "--eval-translation), or several files of consecutive training runs",
     )
@@ -54,39 +50,15 @@ def run(args: argparse.Namespace) -> int:
     out = None if args.no_figures else args.out
     if out:
         check(out, "--out")
-    curves = {name: read_curve(files, args.group) for name, files in _named(args.trainings).items()}
+    named = named_paths(args.trainings, WHAT)
+    curves = {name: read_curve(files, args.group) for name, files in named.items()}
     for metric in metrics:
         if not all(metric in scores for curve in curves.values() for scores in curve.values()):
             raise UserError(
                 f"`--metrics` must have been measured at every validation; {metric} was not"
             )
-    print("\n".join(_table(curves, metrics, {name: NAMES[name] for name in metrics})))
+    print(curve_table(curves, metrics, NAMES, digits=1))
     if out:
         draw_curves(curves, metrics, f"{args.group} directions, means at each validation", out)
         print(out.resolve())
     return 0
-
-
-def _named(trainings: Sequence[str]) -> dict[str, list[Path]]:
-    by_name: dict[str, list[Path]] = {}
-    for text in trainings:
-        name, mark, files = text.partition("=")
-        if not (name and mark and files):
-            raise UserError(f"`NAME=FILE` must name a line and its file; it is {text}")
-        if name in by_name:
-            raise UserError(f"`NAME=FILE` must name each line once; {name} occurs twice")
-        check_titles([name], "`NAME=FILE`")
-        by_name[name] = [Path(path) for path in files.split(":")]
-    return by_name
-
-
-def _table(curves: dict[str, Curve], metrics: Sequence[str], names: dict[str, str]) -> list[str]:
-    width = max(len("training"), *map(len, curves))
-    lines = [
-        "  ".join([f"{'training':{width}}", " updates", *(names[metric] for metric in metrics)])
-    ]
-    for name, curve in curves.items():
-        for update, scores in curve.items():
-            cells = [f"{scores[metric]:{len(names[metric])}.1f}" for metric in metrics]
-            lines.append("  ".join([f"{name:{width}}", f"{update:8d}", *cells]))
-    return lines

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,6 +12,7 @@ from tdo_plugin.analysis.curves import Curve, curve_of
 from tdo_plugin.errors import UserError
 from tdo_plugin.launch.training_record import RECORD, read_record
 from tdo_plugin.recording.logged_values import EPOCH, INNER, read_losses
+from tdo_plugin.recording.logged_values import FILE as METRICS
 from tdo_plugin.recording.runs import FINISHED, Run, effective_options, read_runs
 from tdo_plugin.validation_file import read_validations
 
@@ -72,6 +73,33 @@ def read_training_folder(root: Path, from_checkpoint: bool = False) -> TrainingF
     reached = [next(reversed(curve)) for curve in (*losses.values(), *scores.values()) if curve]
     updates = max([*reached, *(run.updates for run in runs)], default=0)
     return TrainingFolder(root, runs, losses, scores, updates, _resume(root, runs), problem)
+
+
+def read_loss_curve(folders: Sequence[Path], subset: str) -> Curve:
+    """The losses of a validation set, or of training, ordered by update.
+
+    Args:
+        folders: of successive trainings; if several have an update, the later folder counts.
+        subset: name of a validation set, or `training`: at most `POINTS` points of each folder.
+
+    Raises:
+        UserError: a folder has no losses of it.
+    """
+    curve: Curve = {}
+    for folder in folders:
+        try:
+            losses = _losses(read_losses(folder))
+        except OSError as error:
+            raise UserError(
+                f"`NAME=SAVE_DIR` must be readable; {error.filename}: {error.strerror}"
+            ) from None
+        if subset not in losses:
+            raise UserError(
+                f"`NAME=SAVE_DIR` must have the losses of {subset} in {METRICS}; {folder} has "
+                f"{'those of ' + ', '.join(losses) if losses else 'none'}"
+            )
+        curve |= losses[subset]
+    return dict(sorted(curve.items()))
 
 
 def _losses(by_tag: Mapping[str, Curve]) -> dict[str, Curve]:

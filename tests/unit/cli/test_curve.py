@@ -1,4 +1,4 @@
-"""`tdo curve updates` from its command line."""
+"""`tdo curve updates` and `tdo curve losses` from their command lines."""
 
 import json
 from pathlib import Path
@@ -41,7 +41,7 @@ def test_a_table_and_a_picture(
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["FILE"], "`NAME=FILE` must name a line and its file"),
+        (["FILE"], "`NAME=FILE` must have a name and a path; it is"),
         (["a=FILE", "a=FILE"], "`NAME=FILE` must name each line once; a occurs twice"),
         (
             ["a=FILE", "--metrics", "off"],
@@ -59,3 +59,68 @@ def test_bad_input_is_one_line(
     assert main(["curve", "updates", *(word.replace("FILE", str(file)) for word in words)]) == 2
     errors = capsys.readouterr().err
     assert message in errors and errors.count("\n") == 1
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A training that went on from update 20, and diverged in update 30."""
+    lines = [
+        {"tag": "train_inner", "update": 10, "loss": 9.5, "nll_loss": 9.25},
+        {"tag": "valid", "update": 20, "loss": 9, "nll_loss": 8},
+        {"tag": "valid", "update": 30, "loss": 5, "nll_loss": 4},
+        {"tag": "valid", "update": 20, "loss": 7, "nll_loss": 6.0625},
+        {"tag": "valid", "update": 30, "loss": None, "nll_loss": None},
+    ]
+    path = tmp_path / "run"
+    path.mkdir()
+    (path / "metrics.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    return path
+
+
+def test_losses_as_a_table_and_a_picture(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    picture = tmp_path / "c.svg"
+    words = [f"a={folder}", "--out", str(picture)]
+    assert main(["curve", "losses", *words]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split() for line in lines[:3]] == [
+        ["training", "updates", "cross-entropy,", "bits"],
+        ["a", "20", "6.062"],
+        ["a", "30", "-"],
+    ]
+    assert lines[3:] == [str(picture)] and ">cross-entropy, bits<" in picture.read_text()
+    words = [f"a={folder}", "--subset", "training", "--metrics", "loss,nll_loss"]
+    assert main(["curve", "losses", *words]) == 0
+    assert capsys.readouterr().out.splitlines()[1].split() == ["a", "10", "9.500", "9.250"]
+
+
+def test_losses_of_consecutive_trainings(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    after = tmp_path / "after"
+    after.mkdir()
+    lines = [{"tag": "valid", "update": update, "nll_loss": 3} for update in (30, 40)]
+    (after / "metrics.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    assert main(["curve", "losses", f"a={folder}:{after}"]) == 0
+    rows = [line.split()[1:] for line in capsys.readouterr().out.splitlines()[1:]]
+    assert rows == [["20", "6.062"], ["30", "3.000"], ["40", "3.000"]]
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["RUN"], "`NAME=SAVE_DIR` must have a name and a path; it is"),
+        (["a=RUN", "--metrics", "bleu"], "`--metrics` must be among loss, nll_loss; it has bleu"),
+        (["a=RUN", "--subset", "test"], "losses of test in metrics.jsonl; RUN has those of tr"),
+        (["a=RUN/none"], "losses of valid in metrics.jsonl; RUN/none has none"),
+        (["a=RUN", "--out", "c.gif"], "`--out` must end in .svg or .png"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_bad_input_of_losses_is_one_line(
+    folder: Path, capsys: pytest.CaptureFixture[str], words: list[str], message: str
+) -> None:
+    assert main(["curve", "losses", *(word.replace("RUN", str(folder)) for word in words)]) == 2
+    errors = capsys.readouterr().err
+    assert message.replace("RUN", str(folder)) in errors and errors.count("\n") == 1

@@ -46,6 +46,7 @@ READ = {
     ("convert", "dict"): f"{FAIRSEQ} --dict GONE --spm TEXT",
     ("convert", "spm"): f"{FAIRSEQ} --dict TEXT --spm GONE",
     ("curve updates", "trainings"): "curve updates a=GONE",
+    ("curve losses", "trainings"): "curve losses a=GONE",
     ("neurons ablate", "path"): "neurons ablate --path GONE --general 0.1 --output OUT",
     ("estimate", "configs"): "estimate GONE",
     ("export", "checkpoint"): "export GONE OUT --to hf",
