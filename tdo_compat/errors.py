@@ -47,8 +47,12 @@ STOCK_MISTAKES = (
     "AdaptiveLoss is not compatible",
 )
 
-# torch's messages if memory of a GPU or the machine is exhausted; the last is cuBLAS's and cuDNN's.
-NO_MEMORY = ("out of memory", "allocate memory", "_STATUS_ALLOC_FAILED")
+# torch's messages if memory of a GPU or the machine is exhausted. The third is of cuBLAS and cuDNN,
+# the last one is about a process that loads batches.
+NO_MEMORY = (
+    *("out of memory", "allocate memory", "_STATUS_ALLOC_FAILED"),
+    "is killed by signal: Killed",
+)
 NO_MEMORY_TYPES = ("OutOfMemoryError", "MemoryError")
 
 

@@ -6,12 +6,9 @@
 import atexit
 import contextlib
 import functools
-import gc
 import os
 import signal
-import threading
 import weakref
-from collections.abc import Iterator
 from typing import Any
 
 import torch
@@ -122,68 +119,6 @@ def _restore(before: dict[int, Any]) -> None:
     for number, handler in before.items():
         with contextlib.suppress(ValueError):  # garbage collection may run in another thread
             signal.signal(number, handler)
-
-
-def obedient_loader(loader: Any) -> Any:
-    """A ``DataLoader`` whose processes end only by their trainer, not by other SIGTERMs.
-
-    torchrun and Slurm may signal all processes, while the trainer needs the loading processes until
-    its update is done. They inherit blocked signals, so that there is no unprotected moment.
-
-    They must not collect the trainer's garbage. A fork inherits it, such as the last epoch's
-    iterator, and Python may collect it in the new process: pinned batches then call a GPU that a
-    fork cannot use, which aborts it, and the old iterator waits for processes that are not its
-    children.
-
-    They end with the last batch. fairseq requests processes that outlive an epoch, or counts
-    batches and never reads the end. It leaves both to Python's garbage collection, when torch can
-    no longer reach its processes and waits five seconds for them: in every epoch, every validation,
-    and every set that is decoded.
-    """
-
-    class Loader(loader):  # type: ignore[misc]
-        def __init__(self, *args: Any, **options: Any) -> None:
-            options["persistent_workers"] = False
-            super().__init__(*args, worker_init_fn=_begin_to_load, **options)
-
-        def __iter__(self) -> Any:
-            before = signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
-            collects = gc.isenabled()
-            gc.disable()
-            try:
-                return _let_go_at_end(super().__iter__(), len(self))
-            finally:
-                if collects:
-                    gc.enable()
-                signal.pthread_sigmask(signal.SIG_SETMASK, before)
-
-    return Loader
-
-
-def _let_go_at_end(iterator: Any, count: int) -> Iterator[Any]:
-    """The same ``count`` batches; releases the iterator before the last batch is yielded."""
-    for left in reversed(range(count)):
-        batch = next(iterator)
-        if not left:
-            del iterator
-        yield batch
-
-
-def _begin_to_load(_: int) -> None:
-    """Collect no inherited garbage, and accept signals only from the parent.
-
-    torch also uses SIGTERM to end the process, so the sender decides.
-    """
-    gc.freeze()
-    gc.enable()
-    signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)  # not inherited from a fork server
-
-    def obey() -> None:
-        while signal.sigwaitinfo(SIGNALS).si_pid != os.getppid():
-            pass
-        os._exit(0)
-
-    threading.Thread(target=obey, daemon=True).start()
 
 
 def _end_if_agreed(trainer: Any) -> None:

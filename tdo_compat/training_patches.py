@@ -80,11 +80,23 @@ def _end_when_told(module: Any) -> None:
     since="every torch",
 )
 def _loading_goes_on(module: Any) -> None:
-    from tdo_compat.shutdown import obedient_loader
+    from tdo_compat.loading import obedient_loader
 
     torch, data = module.torch, module.torch.utils.data
     data = overlay(data, DataLoader=obedient_loader(data.DataLoader))
     module.torch = overlay(torch, utils=overlay(torch.utils, data=data))
+
+
+@patch(
+    "loading-ends",
+    "each validation with --max-valid-steps leaves processes that load data, with a copy of the "
+    "trainer's memory",
+    "fairseq.data.iterators",
+)
+def _loading_ends(module: Any) -> None:
+    from tdo_compat.loading import end_with_reader
+
+    end_with_reader(module)
 
 
 @patch(

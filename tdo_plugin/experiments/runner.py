@@ -11,6 +11,7 @@ run waits for them.
 from __future__ import annotations
 
 import hashlib
+import signal
 import sys
 import time
 from collections.abc import Callable, Iterable, Sequence
@@ -31,11 +32,13 @@ from tdo_plugin.runtime.durations import duration
 from tdo_plugin.runtime.files import write_text
 from tdo_plugin.runtime.lock import alone
 from tdo_plugin.runtime.log_ends import last_line
+from tdo_plugin.runtime.memory import PeakMemory, gib, machine_memory
 from tdo_plugin.runtime.signals import GOES_ON, ended_by_signal
 
 TDO = (sys.executable, "-m", "tdo_plugin")
 EVERY = 30.0  # seconds between lines about running steps
 PARTLY = ("scores", "report")  # kinds whose commands exit with 1 if something is missing
+KILLED = -signal.SIGKILL, 128 + signal.SIGKILL  # its own end, and of a process that it waited for
 PATIENCE = 120.0  # seconds for a terminated training to write its checkpoint (torchrun: 100)
 
 Say = Callable[[str], None]
@@ -143,13 +146,12 @@ class Runner:
         missing = [need for need in step.needs if need in lost or need in self._parts]
         step = replace(step, commands=step.without(lost))
         job = job_of(self._graph, self._machine, step, slot if submits else ())
-        begun = time.monotonic()
+        begun, peak = time.monotonic(), PeakMemory()
         code: int | None = 0
         if not self._jobs.left(job, record.begun() and not record.done(), submits):
             self._begin(step, job)
-            code = self._jobs.run(job) if submits else self._run(step, slot, lock)
-        how = "left Slurm's queue" if code is None else f"ended with {code}"
-        ended = f"{how}: {last_line(log)} (full log: {log})"
+            code = self._jobs.run(job) if submits else self._run(step, slot, lock, peak)
+        ended = f"{_how(code, step, peak)}: {last_line(log)} (full log: {log})"
         if (code and not (_partly(step, code) and step.leaves[0].exists())) or code is None:
             raise UserError(ended)
         if missing or code:
@@ -157,7 +159,8 @@ class Runner:
             return f"incomplete, without {', '.join(missing)}" if missing else ended
         seconds = time.monotonic() - begun
         record.end(seconds)
-        self._say(f"{step.name}: done in {duration(seconds)}")
+        held = f", with at most {peak} of memory" if step.kind == "training" and peak.bytes else ""
+        self._say(f"{step.name}: done in {duration(seconds)}{held}")
         if step.kind == "training" and (stock := _stock(log)):
             self._say(stock)
         return ""
@@ -190,7 +193,7 @@ class Runner:
             remove([Path(place)])
         Path(place).mkdir(parents=True, exist_ok=True)
 
-    def _run(self, step: Step, slot: Slot, lock: int) -> int:
+    def _run(self, step: Step, slot: Slot, lock: int, peak: PeakMemory) -> int:
         """Run a step's commands up to the first that fails; returns the exit code."""
         start = () if step.resumes and step.resumes.exists() else step.start
         environment = self._machine.environment(slot)
@@ -198,11 +201,23 @@ class Runner:
         for words in processes(step, self._machine, slot, start):
             process = [*self._machine.launcher(step.device), *words]
             log = self._graph.log(step.name)
-            code = self._commands.run(process, log, environment, lock, step.text)
+            code = self._commands.run(process, log, environment, lock, step.text, peak=peak)
             if code and not _partly(step, code):
                 return code
             worst = max(worst, code)
         return worst
+
+
+def _how(code: int | None, step: Step, peak: PeakMemory) -> str:
+    """How a step ended that did not end well."""
+    if code is None:
+        return "left Slurm's queue"
+    if code not in KILLED:
+        return f"ended with {code}"
+    held = f"; it held {peak} of {gib(machine_memory())}" if peak.bytes else ""
+    less = "`--jobs 1`, or half of --max-tokens with twice --update-freq, needs less"
+    advice = f"; {less}" if step.kind == "training" else ""
+    return f"killed, probably for lack of memory{held}{advice}"
 
 
 def _partly(step: Step, code: int) -> bool:

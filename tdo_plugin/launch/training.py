@@ -184,6 +184,8 @@ def train_words(
         words.append("--disable-validation")
     if not machine.gpus:
         words.append("--cpu")
+        if last_value(options, "--num-workers") is None:
+            words += ["--num-workers", "0"]  # processes that load batches gain nothing on a CPU
     if machine.workers == 1:
         words += ["--distributed-world-size", "1"]
     elif not machine.gpus:

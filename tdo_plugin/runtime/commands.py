@@ -9,9 +9,10 @@ import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 
+from tdo_plugin.runtime.memory import PeakMemory
 from tdo_plugin.runtime.processes import PARENT
 
 GRACE = 10.0  # seconds between SIGTERM and SIGKILL
@@ -57,6 +58,7 @@ class Commands:
         lock: int | None = None,
         text: Path | None = None,
         limit: float | None = None,
+        peak: PeakMemory | None = None,
     ) -> int:
         """Run a command to its end, and append its output to the log.
 
@@ -67,6 +69,7 @@ class Commands:
             lock: a file descriptor that the command keeps open while it runs, or None.
             text: file to append standard output to, instead of the log.
             limit: seconds after which the command is ended, or None.
+            peak: gets the memory of the command and all that it starts, or None.
 
         Returns:
             Its exit code, or the negative number of the signal that ended it.
@@ -89,7 +92,8 @@ class Commands:
             )
             self._running.add(process)
         try:
-            return process.wait(limit)
+            with nullcontext() if peak is None else peak.watching(process.pid):
+                return process.wait(limit)
         except subprocess.TimeoutExpired:
             self._end([process])
             raise

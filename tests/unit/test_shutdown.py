@@ -11,7 +11,8 @@ import pytest
 import torch
 from torch.utils.data._utils import signal_handling
 
-from tdo_compat.shutdown import SIGNALS, _shape, obedient_loader
+from tdo_compat.loading import obedient_loader
+from tdo_compat.shutdown import SIGNALS, _shape
 
 
 @pytest.mark.parametrize("number", SIGNALS)
