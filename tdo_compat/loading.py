@@ -22,7 +22,8 @@ def end_with_reader(iterators: Any) -> None:
 
     A validation with ``--max-valid-steps`` does not read its batches to their end. In fairseq they
     then stay: the data set's iterator keeps them, in a cycle, and a buffer's thread waits forever
-    to hand over its next batch. So do the processes that load them.
+    to hand over its next batch. So do the processes that load them. At the end of its batches the
+    memory that it has freed is returned, which bounds what the C library keeps.
 
     Args:
         iterators: fairseq's module, changed in place.
@@ -34,6 +35,7 @@ def end_with_reader(iterators: Any) -> None:
         batches = next_epoch_itr(self, *args, set_dataset_epoch=set_dataset_epoch, **options)
         if not set_dataset_epoch:  # only in validation, where nobody asks it how far it has come
             self._cur_epoch_itr = None
+            weakref.finalize(batches, give_back).atexit = False
         return batches
 
     class Buffered(iterators.BufferedIterator):  # type: ignore[misc]

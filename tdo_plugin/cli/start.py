@@ -113,6 +113,8 @@ def run(args: argparse.Namespace) -> int:
         with alone(place):
             choices, corpus = _prepare(args, run_folder, place)
         args.experiments, args.out, args.updates = str(place / FILE), run_folder, None
+        if not choices.machine.gpus:
+            args.jobs = choices.machine.together
         failed = reproduce.run(args)
         if not (failed or args.dry_run):
             output.show_result(run_folder, choices, corpus)
@@ -160,7 +162,7 @@ def _prepare(args: argparse.Namespace, run_folder: Path, place: Path) -> tuple[C
         size=args.size or "", vocab_size=args.vocab_size or 0, updates=args.updates or 0,
         hours=args.hours or 0.0, eval_sentences=args.eval_sentences,
     )  # fmt: skip
-    machine = machine_facts(gpus_here(args))
+    machine = machine_facts(gpus_here(args), args.jobs)
     found, pairs, sizes = _look(args, run_folder, place)
     _make_sets(args, found, pairs, sizes, place)
     title = f"text of {args.folder.resolve().name}"

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from tdo_plugin.costs.training_hours import described_model
 from tdo_plugin.launch.training_config import Config
+from tdo_plugin.runtime.memory import GIB, gib, machine_memory
 
 if TYPE_CHECKING:
     from tdo_plugin.modules.spec import ModelSpec
@@ -17,7 +18,9 @@ SINGLE, HALF = 4, 2  # bytes of a number
 ADAM = 2 * SINGLE  # its two averages
 MASK, STATISTIC = 1, SINGLE
 ROWS, NORMALISED = 1024, 256  # of the blocks of linear_cross_entropy on a GPU
-GIB = 1 << 30
+# A process on a CPU, measured (docs/guide/performance.md#memory-of-a-training): Python with torch,
+# fairseq and this package, and what the C library holds per byte that tensors need at most.
+PROGRAM, RESERVE = 0.6 * GIB, 1.2
 
 
 @dataclass(frozen=True)
@@ -44,6 +47,11 @@ class Activations:
     inputs: float
     again: float
     vocabulary: float
+
+    @property
+    def total(self) -> float:
+        """What is held at the fullest moment, without ``--checkpoint-activations``."""
+        return self.kept + self.vocabulary
 
 
 @dataclass(frozen=True)
@@ -173,6 +181,27 @@ def activations(
     )
 
 
+def process_bytes(tensors: float) -> float:
+    """Bytes that a training process on a CPU holds, with all that it needs beside its tensors.
+
+    Args:
+        tensors: bytes of its tensors at the fullest moment of an update.
+    """
+    return PROGRAM + RESERVE * tensors
+
+
+def of_config(config: Config, args: argparse.Namespace) -> float:
+    """Bytes of a training's tensors at the fullest moment of an update; `args` as in `report`."""
+    from tdo_plugin.modules.spec import ModelSpec
+
+    model, terms = described_model(config, args)
+    spec, vocabulary = ModelSpec(**model["model"]), model["target_vocabulary"]
+    half, tokens = config.precision != "fp32", config.integer("--max-tokens", 4000)
+    layer = model["instrucl_layer"] if "instrucl" in terms else None
+    whole = whole_bytes(count_trained(spec, model["source_vocabulary"], vocabulary), 1, half)
+    return whole.total + activations(spec, tokens, vocabulary, half, layer).total
+
+
 def report(name: str, config: Config, args: argparse.Namespace, workers: int) -> Iterator[str]:
     """Lines of a table: bytes of one of some workers, by part, without and with sharding.
 
@@ -213,6 +242,7 @@ def report(name: str, config: Config, args: argparse.Namespace, workers: int) ->
         yield _row(f"activations{title}", *[kept] * len(ways))
         sums = [way.total + batch.vocabulary + kept for way in ways.values()]
         yield _row(f"total{title}", *sums)
+        yield _row(f"process on a CPU{title}", *map(process_bytes, sums))
 
 
 def note(workers: int) -> str:
@@ -221,8 +251,9 @@ def note(workers: int) -> str:
         "; sharded: --ddp-backend fully_sharded; gathered once: --no-reshard-after-forward as well"
     )
     return (
-        "These are sizes of tensors, not measurements, without the allocator's reserve"
-        + sharded * (workers > 1)
+        "These are sizes of tensors, not measurements; a process on a CPU also holds the program "
+        f"and the C library's reserve{sharded * (workers > 1)}\nThis machine has "
+        f"{gib(machine_memory())} for all its processes"
     )
 
 
@@ -230,4 +261,4 @@ def _row(title: str, *values: float | str) -> str:
     cells = (
         f"{value:>14}" if isinstance(value, str) else f"{value / GIB:14.2f}" for value in values
     )
-    return f"  {title:<26}{''.join(cells)}".rstrip()
+    return f"  {title:<31}{''.join(cells)}".rstrip()

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 
-from tdo_plugin.costs import training_hours
+from tdo_plugin.costs import training_bytes, training_hours
 from tdo_plugin.launch.training_config import Config
 from tdo_plugin.runtime.durations import duration
-from tdo_plugin.start.machine_facts import GIB, MachineFacts
+from tdo_plugin.runtime.memory import GIB
+from tdo_plugin.start.machine_facts import MachineFacts
 from tdo_plugin.start.recognised_text import Pair
 
 PASSES = 30  # over the training text, time permitting; as in own-data.toml
@@ -18,6 +19,8 @@ FEW_PASSES = 10  # with fewer passes than this the model still improves fast
 FEWEST_UPDATES = 100
 LARGEST_UPDATES = 10**6
 LEAST_TOKENS = 1_024  # minimum batch: the longest sentence has 1,000 tokens plus tags
+ROOM = 0.8  # share of a machine's memory that trainings may take
+LOGITS = 16  # bytes of a logit in the baseline: four copies in single precision
 
 
 @dataclass(frozen=True)
@@ -117,6 +120,7 @@ def choose(corpus: Corpus, machine: MachineFacts, asked: Asked) -> Choices:
     reasons: dict[str, str] = {}
     size = _size(corpus, machine, asked, reasons)
     vocab_size = _vocabulary(corpus, asked, reasons)
+    machine = _fitting(corpus, machine, size, vocab_size)
     max_tokens, update_freq = _batch(corpus, machine, size, vocab_size, reasons)
     tokens = max_tokens * update_freq * max(1, machine.gpus)
     zero_shot = bool(corpus.zero_shot())
@@ -175,6 +179,15 @@ def _vocabulary(corpus: Corpus, asked: Asked, reasons: dict[str, str]) -> int:
     return size
 
 
+def _fitting(
+    corpus: Corpus, machine: MachineFacts, size: ModelSize, vocab_size: int
+) -> MachineFacts:
+    """The machine, with one training at a time if two do not fit even with the smallest batches."""
+    need = training_memory(corpus, size, vocab_size, LEAST_TOKENS)
+    fits = machine.gpus or machine.together * need <= ROOM * machine.memory
+    return machine if fits else replace(machine, together=1)
+
+
 def _batch(
     corpus: Corpus, machine: MachineFacts, size: ModelSize, vocab_size: int, reasons: dict[str, str]
 ) -> tuple[int, int]:
@@ -183,8 +196,11 @@ def _batch(
     tokens = int(min(size.tokens, few))
     if machine.gpus:
         room = int(machine.memory * 500 * 512 / size.dim)
-    else:  # four copies of the float32 logits must fit into memory
-        room = int(machine.memory / 2 / machine.together * GIB / (16 * vocab_size))
+    else:
+        room = tokens
+        share = ROOM * machine.memory / machine.together
+        while room > LEAST_TOKENS and training_memory(corpus, size, vocab_size, room) > share:
+            room //= 2
     update_freq = -(-tokens // max(LEAST_TOKENS, room) // max(1, machine.gpus))
     max_tokens = max(LEAST_TOKENS, -(-tokens // update_freq // max(1, machine.gpus)))
     whys = {
@@ -196,7 +212,19 @@ def _batch(
         f", accumulated over {update_freq} batches that fit into memory" if update_freq > 1 else ""
     )
     reasons["batch"] = f"{tokens:,} tokens an update: {why}{memory}"
+    if not machine.gpus:
+        reasons["memory"] = _memory(corpus, machine, size, vocab_size, max_tokens)
     return max_tokens, update_freq
+
+
+def _memory(
+    corpus: Corpus, machine: MachineFacts, size: ModelSize, vocab_size: int, max_tokens: int
+) -> str:
+    need = training_memory(corpus, size, vocab_size, max_tokens)
+    text = f"about {need:.1f} GiB for each training, {machine.together} at a time: an estimate"
+    if need > machine.memory:
+        text += f", more than the {machine.memory:.1f} GiB of this machine; choose a smaller --size"
+    return text
 
 
 def _updates(
@@ -239,11 +267,30 @@ def seconds_of_update(
     zero_shot: bool,
 ) -> float:
     """Estimate the seconds per update of the recommended system from FLOPs and machine speed."""
+    config, assumed = _training(corpus, size, vocab_size, tokens, zero_shot)
+    return training_hours.estimate("start", config, assumed).flops / machine.speed
+
+
+def training_memory(corpus: Corpus, size: ModelSize, vocab_size: int, max_tokens: int) -> float:
+    """Estimate the GiB that the larger of both trainings holds on a CPU, with all its processes."""
+    zero_shot = bool(corpus.zero_shot())
+    recommended, baseline = (
+        training_bytes.of_config(*_training(corpus, size, vocab_size, max_tokens, two_stage))
+        for two_stage in (zero_shot, False)
+    )
+    baseline += LOGITS * vocab_size * max_tokens
+    return training_bytes.process_bytes(max(recommended, baseline)) / GIB
+
+
+def _training(
+    corpus: Corpus, size: ModelSize, vocab_size: int, tokens: int, two_stage: bool
+) -> tuple[Config, argparse.Namespace]:
+    """A two-stage or encoder-decoder training of one update, and assumptions about its data."""
     flags: dict[str, object] = {
         "--tdo-model-dim": size.dim, "--tdo-ffn-dim": size.ffn, "--tdo-heads": size.heads,
         "--tdo-share-embeddings": "all", "--max-tokens": tokens, "--max-update": 1,
     }  # fmt: skip
-    if zero_shot:
+    if two_stage:
         flags |= {
             "--arch": "tdo_transformer", "--tdo-layers": 2 * size.layers,
             "--tdo-target-layer": size.layers, "--tdo-adaptation-dim": 0,
@@ -260,8 +307,7 @@ def seconds_of_update(
         source_length=length, target_length=length,
     )  # fmt: skip
     config = Config({flag: [str(value)] for flag, value in flags.items()})
-    cost = training_hours.estimate("start", config, training_hours.assumptions(assumed))
-    return cost.flops / machine.speed
+    return config, training_hours.assumptions(assumed)
 
 
 def rounded(updates: int) -> int:

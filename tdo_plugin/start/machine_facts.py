@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 
 from tdo_plugin.errors import UserError
 from tdo_plugin.launch.environment import cores
 from tdo_plugin.launch.gpus import count_gpus
+from tdo_plugin.runtime.memory import GIB, machine_memory
 
-GIB = 2**30
+HERE = 2  # systems trained at the same time without a GPU
 # Assumed training throughput in FLOP/s. CPU core: Multi30k training of 1,500 updates at 86 GFLOP
 # each took 35 to 45 minutes on one core of an Intel Xeon at 2.5 GHz
 # (docs/reproduce/two-stage.md#multi30k). GPU: a tenth of an A100's peak in half precision,
@@ -24,7 +24,7 @@ class MachineFacts:
 
     Attributes:
         gpus: number of GPUs; 0 for training on the CPU.
-        memory: memory in GiB of each GPU, or of the machine without a GPU.
+        memory: memory in GiB of each GPU, or of the machine (or container) without a GPU.
         cores: number of CPU cores.
         half: half-precision format on a GPU: bf16 or fp16.
         together: number of systems trained at the same time.
@@ -47,11 +47,12 @@ class MachineFacts:
         return f"{self.cores} CPU core(s), {self.memory:.0f} GiB of memory, no GPU"
 
 
-def machine_facts(gpus: int) -> MachineFacts:
+def machine_facts(gpus: int, jobs: int | None = None) -> MachineFacts:
     """Return the facts of this machine.
 
     Args:
-        gpus: number of GPUs to use; 0 for the CPU, where two systems train in parallel.
+        gpus: number of GPUs to use; 0 for the CPU.
+        jobs: systems to train at the same time on the CPU (default: two).
 
     Raises:
         UserError: the machine has fewer GPUs.
@@ -65,5 +66,5 @@ def machine_facts(gpus: int) -> MachineFacts:
         half = "bf16" if gpu.major >= 8 else "fp16"  # older GPUs only emulate bf16
         # `tdo reproduce` trains each of the two systems on its own GPU
         return MachineFacts(1, gpu.total_memory / GIB, cores(), half)
-    pages, size = os.sysconf("SC_PHYS_PAGES"), os.sysconf("SC_PAGE_SIZE")
-    return MachineFacts(0, pages * size / GIB, cores(), together=min(2, cores()))
+    together = jobs or min(HERE, cores())
+    return MachineFacts(0, machine_memory() / GIB, cores(), together=together)

@@ -28,7 +28,7 @@ from tdo_plugin.tasks.loading import (
     add_loading_options,
     check_loading_options,
 )
-from tdo_plugin.tasks.required_parts import check_takes_languages, check_trained
+from tdo_plugin.tasks.required_parts import check_memory, check_takes_languages, check_trained
 from tdo_plugin.tasks.search_options import add_search_options, check_alignment, chosen_search
 from tdo_plugin.tasks.sentence_lengths import SentenceLengths
 from tdo_plugin.tasks.source_noise import (
@@ -110,6 +110,7 @@ class TdoTranslationTask(TranslationMultiSimpleEpochTask):
             args, self.lang_pairs, langs, dicts, self.sampling_method
         )
         self.validation: Validation | None = None
+        self._begun = False
         self.task_state = TaskState(self)
         self.lengths = SentenceLengths(self)
         self.step_hooks = self.make_step_hooks() if training else []
@@ -335,7 +336,9 @@ class TdoTranslationTask(TranslationMultiSimpleEpochTask):
         """
         super().begin_epoch(epoch, model)
         check_begun(unwrapped(model))
-        if self.validation is None:
+        if not self._begun:
+            self._begun = True
+            check_memory(model, self.args)
             self.validation = validation_of(self, model)
 
     def begin_valid_epoch(self, epoch: int, model: Any) -> None:

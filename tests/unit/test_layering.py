@@ -17,6 +17,7 @@ ALLOWED = {
     "models": {"modules", "neuron_files", "errors", "names"},
     "criterions": {"models", "modules", "errors", "names"},
     "tasks": {
+        "costs",
         "models",
         "modules",
         "metrics",

@@ -14,6 +14,7 @@ from tdo_plugin.costs.training_bytes import (
     sharded_bytes,
     whole_bytes,
 )
+from tdo_plugin.runtime.memory import gib, machine_memory
 
 SIZES = Parameters(total=1000, root=100, layer=90)
 WIDE = ("--tdo-model-dim", "32", "--tdo-heads", "4", "--tdo-ffn-dim", "96", "--dropout", "0.1")
@@ -101,13 +102,14 @@ def test_a_table_for_each_config(tmp_path: Path, capsys: pytest.CaptureFixture[s
     path = tmp_path / "one.conf"
     path.write_text("--arch tdo_transformer_small\n--max-tokens 1000\nprecision bf16\n")
     assert main(["estimate", str(path), "--vocab-size", "50", "--memory", "4"]) == 0
-    title, columns, *rows, note = capsys.readouterr().out.splitlines()
+    title, columns, *rows, note, machine = capsys.readouterr().out.splitlines()
     assert "bf16, batches of 1,000 + 1,000 tokens; GiB of one of 4 workers" in title
     assert columns.split(maxsplit=2) == ["whole", "sharded", "gathered once"]
-    assert [row[2:28].strip() for row in rows][-2:] == [
+    assert [row[2:33].strip() for row in rows][-3:] == [
         "activations, checkpointed",
         "total, checkpointed",
+        "process on a CPU, checkpointed",
     ]
-    assert "not measurements" in note
+    assert "not measurements" in note and f"{gib(machine_memory())} for all" in machine
     assert main(["estimate", str(path), "--memory", "1"]) == 0
     assert "sharded" not in capsys.readouterr().out

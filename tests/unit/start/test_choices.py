@@ -38,7 +38,8 @@ def test_size_by_text_and_machine(sentences, machine, size):
 
 def test_every_choice_has_a_reason_on_one_line():
     choices = choose(corpus(87_000, "en de fr cs"), CPU, Asked())
-    assert [*choices.reasons] == ["model", "vocabulary", "batch", "updates", "regularisation"]
+    names = ["model", "vocabulary", "batch", "memory", "updates", "regularisation"]
+    assert [*choices.reasons] == names
     assert all(": " in why and "\n" not in why for why in choices.reasons.values())
     assert choices.vocab_size == 8_000 and choices.zero_shot
 
@@ -64,6 +65,20 @@ def test_a_small_memory_gets_small_batches():
     large, small = (choose(wide, replace(GPU, memory=m), Asked("base")) for m in (80, 8))
     assert (large.max_tokens, large.update_freq) == (32_000, 1)
     assert small.update_freq == 8 and small.max_tokens == 4_000
+
+
+def test_trainings_on_a_cpu_fit_its_memory():
+    """Smaller batches first, then one training at a time; what does not fit even so is said."""
+    wide = corpus(10_000_000)
+    at_most = [choose(wide, replace(CPU, memory=memory), Asked("big")) for memory in (500, 60, 15)]
+    (roomy, _), (small, alone), (tight, last) = (
+        (choices, choices.machine.together) for choices in at_most
+    )
+    assert roomy.update_freq < small.update_freq
+    assert alone == 2 and last == 1 and tight.max_tokens >= 1_002
+    none = choose(wide, replace(CPU, memory=2), Asked("big"))
+    assert "more than the 2.0 GiB of this machine" in none.reasons["memory"]
+    assert "more than" not in tight.reasons["memory"]
 
 
 def test_a_batch_holds_the_longest_sentence_that_a_data_folder_has():
