@@ -9,29 +9,30 @@ from pathlib import Path
 
 import psutil
 
-GIB = 1 << 30
+MIB, GIB = 1 << 20, 1 << 30
 SAMPLE = 1.0  # seconds between two looks at a process; one takes some milliseconds
-GROUPS = Path("/sys/fs/cgroup")
+GROUPS, OWN_GROUPS = Path("/sys/fs/cgroup"), Path("/proc/self/cgroup")  # of Linux
 
 
 def machine_memory() -> int:
-    """Bytes of memory that may be used here: the machine's, or less in a container (Linux)."""
+    """Bytes of memory that may be used here: the machine's, or less in a container (Linux's)."""
     return min([int(psutil.virtual_memory().total), *_limits()])
 
 
 def _limits() -> Iterator[int]:
     """The limits of the control groups that this process is in, of either version."""
     with suppress(OSError):
-        for line in Path("/proc/self/cgroup").read_text().splitlines():
+        for line in OWN_GROUPS.read_text().splitlines():
             _, controllers, path = line.split(":", 2)
+            folder, name = GROUPS, "memory.max"
+            if controllers:
+                folder, name = GROUPS / "memory", "memory.limit_in_bytes"
             if controllers in ("", "memory"):
-                name = "memory/memory.limit_in_bytes" if controllers else "memory.max"
-                folder, _, file = name.rpartition("/")
-                # a container may show the host's path, although its own group is at the top
-                places = [Path(path.lstrip("/")), *Path(path.lstrip("/")).parents]
-                for place in places:
-                    with suppress(OSError, ValueError):
-                        yield int((GROUPS / folder / place / file).read_text())
+                own = Path(path.lstrip("/"))
+                # in a container the path may be the host's, and the container's own group the root
+                for place in (own, *own.parents):
+                    with suppress(OSError, ValueError):  # none there, or "max"
+                        yield int((folder / place / name).read_text())
 
 
 def tree_memory(pid: int) -> int:
@@ -61,12 +62,12 @@ class PeakMemory:
         self.bytes = 0
 
     @contextmanager
-    def watching(self, pid: int) -> Iterator[None]:
-        """Look at a process, in a thread, while the block runs."""
+    def watching(self, pid: int, interval: float | None = None) -> Iterator[None]:
+        """Look at a process every `interval` seconds (default: SAMPLE) while the block runs."""
         over = threading.Event()
 
         def look() -> None:
-            while not over.wait(SAMPLE):
+            while not over.wait(interval or SAMPLE):
                 self.bytes = max(self.bytes, tree_memory(pid))
 
         watcher = threading.Thread(target=look, daemon=True)

@@ -40,6 +40,7 @@ ALWAYS = {
     "sharded-training",
     "user-dir-by-name",
     "ends-when-told",
+    "loading-ends",
     "loading-goes-on",
     "out-of-memory",
     "named-overflow",

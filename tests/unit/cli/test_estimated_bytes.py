@@ -1,5 +1,6 @@
 """`tdo estimate --memory`: bytes of a worker, by part."""
 
+import argparse
 from pathlib import Path
 
 import pytest
@@ -11,10 +12,12 @@ from tdo_plugin.costs.training_bytes import (
     Parameters,
     activations,
     count_trained,
+    process_bytes,
     sharded_bytes,
     whole_bytes,
 )
 from tdo_plugin.runtime.memory import gib, machine_memory
+from tdo_plugin.tasks.required_parts import check_memory
 
 SIZES = Parameters(total=1000, root=100, layer=90)
 WIDE = ("--tdo-model-dim", "32", "--tdo-heads", "4", "--tdo-ffn-dim", "96", "--dropout", "0.1")
@@ -113,3 +116,24 @@ def test_a_table_for_each_config(tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert "not measurements" in note and f"{gib(machine_memory())} for all" in machine
     assert main(["estimate", str(path), "--memory", "1"]) == 0
     assert "sharded" not in capsys.readouterr().out
+
+
+def test_a_training_that_does_not_fit_says_so(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    model = built("--task", "tdo_translation", *TASK, *TAG, *TRAIN, *MODELS["two-stage"], *WIDE)[1]
+    args = argparse.Namespace(
+        cpu=True, max_tokens=4000, bf16=False, ddp_backend="c10d", distributed_world_size=1
+    )
+    has, need = 600 << 20, process_bytes(0)
+    for memory, workers, backend, told in (
+        (has, 1, "c10d", True),
+        (2 * need, 1, "c10d", False),
+        (2 * need, 3, "legacy_ddp", True),
+        (has, 3, "fully_sharded", False),
+    ):
+        monkeypatch.setattr("tdo_plugin.runtime.memory.machine_memory", lambda: memory)  # noqa: B023
+        args.distributed_world_size, args.ddp_backend = workers, backend
+        caplog.clear()
+        check_memory(model, args)
+        assert ("half of --max-tokens" in caplog.text) == told

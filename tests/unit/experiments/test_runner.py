@@ -2,6 +2,7 @@
 
 import os
 import random
+import re
 import signal
 import subprocess
 import sys
@@ -18,6 +19,7 @@ from tdo_plugin.experiments.machine import Machine
 from tdo_plugin.experiments.progress import Progress
 from tdo_plugin.experiments.runner import Runner, to_do
 from tdo_plugin.experiments.steps import Graph, Step
+from tdo_plugin.runtime import memory
 from tdo_plugin.runtime.lock import alone
 from tdo_plugin.runtime.log_ends import last_line
 
@@ -117,6 +119,21 @@ def test_a_failure_keeps_back_what_needs_it_and_no_more(tmp_path, monkeypatch):
     assert run(planned(tmp_path, "parts"))[0] == {}
     names = [words[0] for words in noted(tmp_path)[before:]]
     assert names.count("train") == 1 and "corpus" not in names
+
+
+def test_a_training_that_is_killed_is_told_as_such(tmp_path, monkeypatch):
+    text = "import os, time; print('loss 3', flush=True); time.sleep(0.5); os.kill(os.getpid(), 9)"
+    monkeypatch.setattr(runner, "TDO", (sys.executable, "-S", "-c", text))
+    monkeypatch.setattr(memory, "SAMPLE", 0.05)
+    graph = Graph(tmp_path / "run")
+    for kind in ("training", "translation"):
+        graph.add(Step(f"tdo/{kind}", kind, (("train",),), (), (tmp_path / kind,)))
+    troubles = Runner(graph, Machine.of(0, 2, 1, 1), print).run([step.name for step in graph])
+    told = r"killed, probably for lack of memory; it held 0\.0 GiB of \d+\.\d GiB"
+    assert re.match(
+        rf"{told}; `--jobs 1`, or half of --max-tokens .*: loss 3 ", troubles["tdo/training"]
+    )
+    assert re.match(rf"{told}: loss 3 ", troubles["tdo/translation"])
 
 
 def test_a_failed_row_is_marked_and_the_others_are_reported(tmp_path, monkeypatch):

@@ -76,7 +76,11 @@ def test_the_machine_decides_the_launcher() -> None:
     for precision, flags in (("fp32", set()), ("bf16", {"--bf16"})):
         alone = words(Machine(gpus=0), precision=precision)
         assert "--cpu" in alone and {"--fp16", "--bf16"} & {*alone} == flags
+        assert value(alone, "--num-workers") == "0"
+    own = words(Machine(gpus=0), "--num-workers", "2")
+    assert own.count("--num-workers") == 1 and value(own, "--num-workers") == "2"
     single = words(Machine(gpus=1))
+    assert "--num-workers" not in single
     assert single[0] == "fairseq-train" and value(single, "--distributed-world-size") == "1"
     assert words(Machine(gpus=2))[:5] == [
         "torchrun", "--standalone", "--nproc-per-node", "2", "fairseq-train",
