@@ -53,12 +53,15 @@ def tree_memory(pid: int) -> int:
 class PeakMemory:
     """The most memory that processes held with their descendants, as looked at regularly.
 
+    Args:
+        every: seconds between two looks.
+
     Attributes:
         bytes: the peak so far; 0 if nothing was seen.
     """
 
-    def __init__(self) -> None:
-        self.bytes = 0
+    def __init__(self, every: float = SAMPLE) -> None:
+        self.bytes, self._every = 0, every
 
     @contextmanager
     def watching(self, pid: int) -> Iterator[None]:
@@ -66,7 +69,7 @@ class PeakMemory:
         over = threading.Event()
 
         def look() -> None:
-            while not over.wait(SAMPLE):
+            while not over.wait(self._every):
                 self.bytes = max(self.bytes, tree_memory(pid))
 
         watcher = threading.Thread(target=look, daemon=True)
