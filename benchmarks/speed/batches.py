@@ -34,6 +34,12 @@ def by_tokens(text: Text, length: int, tokens: int) -> tuple[Batch, ...]:
     return _batches(text, length, tokens, lambda sentence: sentence.lengths[1])
 
 
+def pool(text: Text, length: int, tokens: int) -> Batch:
+    """The sentences of about `length` of which `by_tokens` makes and chooses its batches."""
+    sentences = of_length(text.read(), length)
+    return tuple(_up_to(POOL * tokens, sentences, lambda sentence: sentence.lengths[1]))
+
+
 @cache
 def by_sentences(text: Text, length: int, count: int) -> tuple[Batch, ...]:
     """`BATCHES` batches of `count` sentences of about `length`; raises as `by_tokens`."""

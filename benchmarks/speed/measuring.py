@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from speed.batches import Batch, by_sentences, by_tokens
+from speed.batches import Batch, by_sentences, by_tokens, pool
 from speed.jobs import Job
 from speed.plan import BASELINES, BYTES, DECODES, Comparison
 from speed.roofline import Part
 from speed.text import Text
+from speed.whole_training import peak_memory
 from speed.worker_pool import WorkerPool
 
 REPEATS = {"cpu": 1, "cuda": 20}  # batches per run
@@ -104,16 +105,29 @@ class Arena:
 
     def _weigh(self, comparison: Comparison) -> dict[str, list[float]]:
         """Memory or model size of each system, measured one after another."""
+        weigh = self._whole if comparison.kind == "tree memory" else self._alone
+        sizes = weigh(comparison)
+        self._tell(
+            comparison.title, {system: size / 2**30 for system, size in sizes.items()}, "GiB"
+        )
+        return {system: [size] for system, size in sizes.items()}
+
+    def _alone(self, comparison: Comparison) -> Mapping[str, float]:
+        """Of a model alone."""
         batch = self.batches(comparison)[0]
         process = self.team.scales()
         sizes = {}
         for system, job in self._jobs(comparison, (batch[:FIRST], batch), 1).items():
             process.ask("model_size" if comparison.kind == "model size" else "peak_memory", job)
             sizes[system] = process.answer()
-        self._tell(
-            comparison.title, {system: size / 2**30 for system, size in sizes.items()}, "GiB"
-        )
-        return {system: [size] for system, size in sizes.items()}
+        return sizes
+
+    def _whole(self, comparison: Comparison) -> Mapping[str, float]:
+        """Of a training with all its processes."""
+        setting = comparison.setting
+        sentences = pool(self.text(comparison), setting.sentence_length, setting.batch_tokens)
+        self.team.end()  # a page of a library counts in part for each process that has it
+        return peak_memory(self._jobs(comparison, (sentences,), 1))
 
     def _jobs(
         self, comparison: Comparison, batches: tuple[Batch, ...], repeats: int

@@ -16,7 +16,7 @@ UNITS = {
     **dict.fromkeys(BYTES, "bytes"),
 }
 HEAD = ("what", "system", "against", "ratio", "least to most")
-WIDTHS = (68, 20, 24, 6, 13)
+WIDTHS = (70, 20, 24, 6, 13)
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ modules, as the stock model has no equivalent.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import chain
 from pathlib import Path
 
 from speed.plan import CONCATENATING, ENCODER_DECODER, INT8, OURS, STOCK, Setting
@@ -42,13 +43,12 @@ def shared_words(directions: Sequence[tuple[str, str]], folder: Path) -> list[st
         directions: the directions of the data.
         folder: the folder with `dict.txt`, also used for fairseq's output.
     """
-    languages = dict.fromkeys(source for source, _ in directions)
+    languages = dict.fromkeys(chain.from_iterable(directions))
     return [
         *(str(folder), "--fixed-dictionary", str(folder / "dict.txt"), "--save-dir", str(folder)),
         *("--langs", ",".join(languages), "--lang-pairs", ",".join(map("-".join, directions))),
         *("--encoder-langtok", "tgt", "--seed", "1", "--lr", "0.0005", "--warmup-updates", "4000"),
         *("--optimizer", "adam", "--adam-betas", "(0.9, 0.98)", "--lr-scheduler", "inverse_sqrt"),
-        *("--criterion", "label_smoothed_cross_entropy_terms"),
         *("--label-smoothing", "0.1", "--dropout", "0.1"),
     ]
 

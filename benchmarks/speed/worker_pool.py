@@ -20,6 +20,15 @@ GIVE_BACK = {
 }
 
 
+def environment(system: str, gpus: int) -> dict[str, str]:
+    """All variables of a system's training: those that `tdo train` sets on so many GPUs.
+
+    Stock fairseq has those of a plain fairseq-train, whose allocator is not tuned.
+    """
+    tuned = {} if system == STOCK else settings(gpus)
+    return {**os.environ, **tuned, "OMP_NUM_THREADS": str(cores())}
+
+
 class WorkerPool:
     """Processes by name, each started when needed, replacing the least recently used one.
 
@@ -34,13 +43,8 @@ class WorkerPool:
         self._number = 0  # number of started processes
 
     def member(self, system: str) -> SystemProcess:
-        """The process that trains and decodes a system, with the environment of `tdo train`.
-
-        Stock fairseq has that of a plain fairseq-train, whose allocator is not tuned.
-        """
-        tuned = {} if system == STOCK else settings(self._gpus)
-        threads = {"OMP_NUM_THREADS": str(cores())}
-        return self._process(system, {**os.environ, **tuned, **threads})
+        """The process that trains and decodes a system, with the environment of its training."""
+        return self._process(system, environment(system, self._gpus))
 
     def scales(self) -> SystemProcess:
         """The process that measures memory; ends the others, which also use memory."""

@@ -57,8 +57,9 @@ def _add_measurements(parser: argparse.ArgumentParser) -> None:
         nargs="?",
         choices=("train", "decode", HALF),
         help="train, decode: only the comparisons of training or decoding (default: both, and "
-        "memory); half-precision: fp16 and bf16 against fp32, layer by layer: rounding errors, and "
-        "how near activations and gradients come to fp16's limits",
+        "memory: of a model alone and, on a CPU, of a training's processes); half-precision: fp16 "
+        "and bf16 against fp32, layer by layer: rounding errors, and how near activations and "
+        "gradients come to fp16's limits",
     )
     instead = parser.add_mutually_exclusive_group()
     instead.add_argument(

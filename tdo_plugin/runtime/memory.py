@@ -54,20 +54,23 @@ def tree_memory(pid: int) -> int:
 class PeakMemory:
     """The most memory that processes held with their descendants, as looked at regularly.
 
+    Args:
+        every: seconds between two looks.
+
     Attributes:
         bytes: the peak so far; 0 if nothing was seen.
     """
 
-    def __init__(self) -> None:
-        self.bytes = 0
+    def __init__(self, every: float = SAMPLE) -> None:
+        self.bytes, self._every = 0, every
 
     @contextmanager
-    def watching(self, pid: int, interval: float | None = None) -> Iterator[None]:
-        """Look at a process every `interval` seconds (default: SAMPLE) while the block runs."""
+    def watching(self, pid: int) -> Iterator[None]:
+        """Look at a process, in a thread, while the block runs."""
         over = threading.Event()
 
         def look() -> None:
-            while not over.wait(interval or SAMPLE):
+            while not over.wait(self._every):
                 self.bytes = max(self.bytes, tree_memory(pid))
 
         watcher = threading.Thread(target=look, daemon=True)

@@ -19,6 +19,7 @@ METRICS = {
     "decoding": ["concatenating", "stock"],
     "peak training memory": ["concatenating", "stock"],
     "peak training memory with InstruCL": ["concatenating"],
+    "peak memory of a training's processes": ["stock"],
 }
 
 

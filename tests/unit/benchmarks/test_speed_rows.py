@@ -2,8 +2,8 @@
 
 import pytest
 from speed.measuring import Measurement
-from speed.plan import Comparison, Setting
-from speed.rows import head, line, rows
+from speed.plan import Comparison, Setting, table
+from speed.rows import WIDTHS, head, line, rows
 
 COSTS = {"two-stream": [1.0, 2.0, 4.0], "concatenating": [2.0, 3.0, 2.0], "stock": [1.0, 2.0, 4.0]}
 
@@ -37,3 +37,8 @@ def test_the_table_is_markdown(kind):
     lines += [line(row) for row in table_rows]
     assert {text.count("|") for text in lines} == {6}
     assert len({len(text) for text in lines}) == 1
+
+
+@pytest.mark.parametrize("device", ["cpu", "cuda"])
+def test_titles_fit_the_column(device):
+    assert max(len(row.title) for row in table("paper", device)) <= WIDTHS[0]

@@ -6,6 +6,7 @@ import re
 import signal
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -19,9 +20,9 @@ from tdo_plugin.experiments.machine import Machine
 from tdo_plugin.experiments.progress import Progress
 from tdo_plugin.experiments.runner import Runner, to_do
 from tdo_plugin.experiments.steps import Graph, Step
-from tdo_plugin.runtime import memory
 from tdo_plugin.runtime.lock import alone
 from tdo_plugin.runtime.log_ends import last_line
+from tdo_plugin.runtime.memory import PeakMemory
 
 RECORDS = {".steps", ".lock", "train.log", "partial"}
 STAND_IN = (sys.executable, experiment_stand_in.__file__)
@@ -124,7 +125,7 @@ def test_a_failure_keeps_back_what_needs_it_and_no_more(tmp_path, monkeypatch):
 def test_a_training_that_is_killed_is_told_as_such(tmp_path, monkeypatch):
     text = "import os, time; print('loss 3', flush=True); time.sleep(0.5); os.kill(os.getpid(), 9)"
     monkeypatch.setattr(runner, "TDO", (sys.executable, "-S", "-c", text))
-    monkeypatch.setattr(memory, "SAMPLE", 0.05)
+    monkeypatch.setattr(runner, "PeakMemory", partial(PeakMemory, 0.05))
     graph = Graph(tmp_path / "run")
     for kind in ("training", "translation"):
         graph.add(Step(f"tdo/{kind}", kind, (("train",),), (), (tmp_path / kind,)))

@@ -46,8 +46,8 @@ def test_memory_is_of_a_process_and_what_it_starts() -> None:
     )
     assert process.stdout
     process.stdout.readline()
-    peak = PeakMemory()
-    with peak.watching(process.pid, 0.01):
+    peak = PeakMemory(0.01)
+    with peak.watching(process.pid):
         until(lambda: peak.bytes)
     assert 64 * MIB < tree_memory(process.pid) < 128 * MIB
     process.communicate(b"\n")
