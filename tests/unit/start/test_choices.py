@@ -70,7 +70,7 @@ def test_a_small_memory_gets_small_batches():
 def test_trainings_on_a_cpu_fit_its_memory():
     """Smaller batches first, then one training at a time; what does not fit even so is said."""
     wide = corpus(10_000_000)
-    at_most = [choose(wide, replace(CPU, memory=memory), Asked("big")) for memory in (500, 60, 15)]
+    at_most = [choose(wide, replace(CPU, memory=memory), Asked("big")) for memory in (500, 60, 12)]
     (roomy, _), (small, alone), (tight, last) = (
         (choices, choices.machine.together) for choices in at_most
     )
