@@ -41,6 +41,7 @@ ALWAYS = {
     "user-dir-by-name",
     "ends-when-told",
     "loading-goes-on",
+    "loading-ends",
     "out-of-memory",
     "named-overflow",
     "workers-end-together",
