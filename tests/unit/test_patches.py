@@ -42,6 +42,7 @@ ALWAYS = {
     "ends-when-told",
     "loading-ends",
     "loading-goes-on",
+    "loading-ends",
     "out-of-memory",
     "named-overflow",
     "workers-end-together",
