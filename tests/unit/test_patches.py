@@ -42,7 +42,6 @@ ALWAYS = {
     "ends-when-told",
     "loading-ends",
     "loading-goes-on",
-    "loading-ends",
     "out-of-memory",
     "named-overflow",
     "workers-end-together",
