@@ -22,23 +22,25 @@ from __future__ import annotations
 import argparse
 import filecmp
 import json
-import os
 import platform
 import shutil
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
+
+import psutil
 
 from tdo_plugin.data.joint_model import THREADS
 from tdo_plugin.data.sampling import most_sentences, sample
 from tdo_plugin.data.textfolder import read_lines
 from tdo_plugin.launch.environment import cores
 from tdo_plugin.runtime.files import write_text
+from tdo_plugin.runtime.memory import MIB, tree_memory
 
 LANGUAGES = ("en", "de")
 PAIR = "en-de"
@@ -154,28 +156,9 @@ def differing(first: Path, second: Path) -> list[str]:
     return [name for name in names if not filecmp.cmp(first / name, second / name, shallow=False)]
 
 
-def below(process: int) -> Iterator[int]:
-    """The descendants of a process."""
-    for path in Path(f"/proc/{process}/task").glob("*/children"):
-        try:
-            children = path.read_text().split()
-        except OSError:  # a thread has just ended
-            continue
-        for child in map(int, children):
-            yield child
-            yield from below(child)
-
-
 def memory() -> float:
     """Memory of the descendants of this process, in MiB."""
-    total = 0
-    for process in below(os.getpid()):
-        try:
-            rollup = Path(f"/proc/{process}/smaps_rollup").read_text()
-        except OSError:  # it has just ended
-            continue
-        total += sum(int(line.split()[1]) for line in rollup.split("\n") if line.startswith("Pss:"))
-    return total / 1024
+    return sum(tree_memory(child.pid) for child in psutil.Process().children()) / MIB
 
 
 def measure(way: Callable[[], None], pairs: int) -> Measured:

@@ -31,11 +31,11 @@ def end_with_reader(iterators: Any) -> None:
     next_epoch_itr = iterators.EpochBatchIterator.next_epoch_itr
 
     @functools.wraps(next_epoch_itr)
-    def unkept(self: Any, *args: Any, set_dataset_epoch: bool = True, **options: Any) -> Any:
+    def lent(self: Any, *args: Any, set_dataset_epoch: bool = True, **options: Any) -> Any:
         batches = next_epoch_itr(self, *args, set_dataset_epoch=set_dataset_epoch, **options)
         if not set_dataset_epoch:  # only in validation, where nobody asks it how far it has come
             self._cur_epoch_itr = None
-            weakref.finalize(batches, give_back).atexit = False
+            weakref.finalize(batches, trim_heap).atexit = False
         return batches
 
     class Buffered(iterators.BufferedIterator):  # type: ignore[misc]
@@ -43,20 +43,21 @@ def end_with_reader(iterators: Any) -> None:
             super()._create_consumer()
             weakref.finalize(self, _end, self._consumer, self._queue).atexit = False
 
-    iterators.EpochBatchIterator.next_epoch_itr = unkept
+    iterators.EpochBatchIterator.next_epoch_itr = lent
     iterators.BufferedIterator = Buffered
 
 
 def _end(thread: Any, queue: Any) -> None:
     thread._max_len = 0  # the batch that it waits to hand over is its last
+    queue.maxsize = math.inf
+    if thread is threading.current_thread():  # it collects garbage, perhaps holding the mutex
+        return
     with queue.mutex:
-        queue.maxsize = math.inf
         queue.not_full.notify_all()
-    if thread is not threading.current_thread():  # which may collect garbage
-        thread.join()
+    thread.join()
 
 
-def give_back() -> None:
+def trim_heap() -> None:
     """Return the memory that the C library keeps, but that nothing uses, to the system."""
     trim = getattr(ctypes.CDLL(None), "malloc_trim", None)  # glibc
     if trim is not None:
@@ -88,7 +89,7 @@ def obedient_loader(loader: Any) -> Any:
 
         def __iter__(self) -> Any:
             if self.num_workers:
-                give_back()
+                trim_heap()
             before = signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
             collects = gc.isenabled()
             gc.disable()

@@ -26,7 +26,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=at_least(1),
         metavar="WORKERS",
         help="instead of hours: bytes of one of this many workers, by part, without and with "
-        "--ddp-backend fully_sharded, in the config's precision",
+        "--ddp-backend fully_sharded, in the config's precision; for one worker also of its "
+        "process on a CPU",
     )
     scale_option(parser)
     training_hours.assumption_options(parser)

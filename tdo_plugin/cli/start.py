@@ -82,7 +82,7 @@ def _add_run(parser: argparse.ArgumentParser) -> None:
         "--jobs",
         type=int,
         metavar="N",
-        help="steps to run at a time (default: one per GPU; 2 on a CPU)",
+        help="steps to run at a time (default: one per GPU; 2 on a CPU, 1 if memory is short)",
     )
     add("--threads", type=int, metavar="N", help="CPU threads per step (default: equal share)")
     add("--fresh", action="store_true", help="redo every step (default: skip finished steps)")
@@ -113,8 +113,8 @@ def run(args: argparse.Namespace) -> int:
         with alone(place):
             choices, corpus = _prepare(args, run_folder, place)
         args.experiments, args.out, args.updates = str(place / FILE), run_folder, None
-        if not choices.machine.gpus:
-            args.jobs = choices.machine.together
+        if args.jobs is None and not choices.machine.gpus and choices.machine.together == 1:
+            args.jobs = 1
         failed = reproduce.run(args)
         if not (failed or args.dry_run):
             output.show_result(run_folder, choices, corpus)
@@ -123,7 +123,7 @@ def run(args: argparse.Namespace) -> int:
 
 def check(args: argparse.Namespace) -> None:
     """Raise UserError for option values that are wrong for any text."""
-    least = {"vocab_size": 1, "updates": 1, "eval_sentences": 0}
+    least = {"vocab_size": 1, "updates": 1, "eval_sentences": 0, "jobs": 1}
     for name, limit in least.items():
         value = getattr(args, name)
         if value is not None and value < limit:
@@ -162,7 +162,7 @@ def _prepare(args: argparse.Namespace, run_folder: Path, place: Path) -> tuple[C
         size=args.size or "", vocab_size=args.vocab_size or 0, updates=args.updates or 0,
         hours=args.hours or 0.0, eval_sentences=args.eval_sentences,
     )  # fmt: skip
-    machine = machine_facts(gpus_here(args), args.jobs)
+    machine = machine_facts(gpus_here(args))
     found, pairs, sizes = _look(args, run_folder, place)
     _make_sets(args, found, pairs, sizes, place)
     title = f"text of {args.folder.resolve().name}"

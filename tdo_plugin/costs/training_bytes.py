@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING
 
 from tdo_plugin.costs.training_hours import described_model
@@ -47,11 +47,6 @@ class Activations:
     inputs: float
     again: float
     vocabulary: float
-
-    @property
-    def total(self) -> float:
-        """What is held at the fullest moment, without ``--checkpoint-activations``."""
-        return self.kept + self.vocabulary
 
 
 @dataclass(frozen=True)
@@ -190,7 +185,7 @@ def process_bytes(tensors: float) -> float:
     return PROGRAM + RESERVE * tensors
 
 
-def of_config(config: Config, args: argparse.Namespace) -> float:
+def tensor_bytes(config: Config, args: argparse.Namespace) -> float:
     """Bytes of a training's tensors at the fullest moment of an update; `args` as in `report`."""
     from tdo_plugin.modules.spec import ModelSpec
 
@@ -199,7 +194,8 @@ def of_config(config: Config, args: argparse.Namespace) -> float:
     half, tokens = config.precision != "fp32", config.integer("--max-tokens", 4000)
     layer = model["instrucl_layer"] if "instrucl" in terms else None
     whole = whole_bytes(count_trained(spec, model["source_vocabulary"], vocabulary), 1, half)
-    return whole.total + activations(spec, tokens, vocabulary, half, layer).total
+    batch = activations(spec, tokens, vocabulary, half, layer)
+    return whole.total + batch.vocabulary + batch.kept
 
 
 def report(name: str, config: Config, args: argparse.Namespace, workers: int) -> Iterator[str]:
@@ -242,7 +238,9 @@ def report(name: str, config: Config, args: argparse.Namespace, workers: int) ->
         yield _row(f"activations{title}", *[kept] * len(ways))
         sums = [way.total + batch.vocabulary + kept for way in ways.values()]
         yield _row(f"total{title}", *sums)
-        yield _row(f"process on a CPU{title}", *map(process_bytes, sums))
+    if workers == 1:
+        held = process_bytes(tensor_bytes(replace(config, precision="fp32"), args))
+        yield _row("process on a CPU, in fp32", held)
 
 
 def note(workers: int) -> str:
@@ -251,9 +249,8 @@ def note(workers: int) -> str:
         "; sharded: --ddp-backend fully_sharded; gathered once: --no-reshard-after-forward as well"
     )
     return (
-        "These are sizes of tensors, not measurements; a process on a CPU also holds the program "
-        f"and the C library's reserve{sharded * (workers > 1)}\nThis machine has "
-        f"{gib(machine_memory())} for all its processes"
+        "These are sizes of tensors, not measurements; a process also holds the program and the "
+        f"allocator's reserve{sharded * (workers > 1)}\nThis machine has {gib(machine_memory())}"
     )
 
 

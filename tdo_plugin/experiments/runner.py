@@ -151,7 +151,7 @@ class Runner:
         if not self._jobs.left(job, record.begun() and not record.done(), submits):
             self._begin(step, job)
             code = self._jobs.run(job) if submits else self._run(step, slot, lock, peak)
-        ended = f"{_how(code, step, peak)}: {last_line(log)} (full log: {log})"
+        ended = f"{self._describe_end(code, step, peak)}: {last_line(log)} (full log: {log})"
         if (code and not (_partly(step, code) and step.leaves[0].exists())) or code is None:
             raise UserError(ended)
         if missing or code:
@@ -159,11 +159,26 @@ class Runner:
             return f"incomplete, without {', '.join(missing)}" if missing else ended
         seconds = time.monotonic() - begun
         record.end(seconds)
-        held = f", with at most {peak} of memory" if step.kind == "training" and peak.bytes else ""
+        held = f", peak memory {peak}" if step.kind == "training" and peak.bytes else ""
         self._say(f"{step.name}: done in {duration(seconds)}{held}")
         if step.kind == "training" and (stock := _stock(log)):
             self._say(stock)
         return ""
+
+    def _describe_end(self, code: int | None, step: Step, peak: PeakMemory) -> str:
+        """How a step ended that did not end well."""
+        if code is None:
+            return "left Slurm's queue"
+        if code not in KILLED:
+            return f"ended with {code}"
+        held = f"; its peak was {peak} of {gib(machine_memory())}" if peak.bytes else ""
+        less = "half of --max-tokens with twice --update-freq, needs less"
+        if self._machine.submits(step.device):
+            less = f"`--sbatch=--mem=...` gives it more; {less}"
+        elif len(self._machine.slots) > 1:
+            less = f"`--jobs 1`, or {less}"
+        advice = f"; {less}" if step.kind == "training" else ""
+        return f"killed, probably for lack of memory{held}{advice}"
 
     def _begin(self, step: Step, job: Job) -> None:
         """Remove the output of an outdated step, unless the step resumes, and write its files."""
@@ -198,26 +213,17 @@ class Runner:
         start = () if step.resumes and step.resumes.exists() else step.start
         environment = self._machine.environment(slot)
         worst = 0
+        launcher = self._machine.launcher(step.device)
+        watch = None if launcher else peak  # srun's processes are not of this machine alone
         for words in processes(step, self._machine, slot, start):
-            process = [*self._machine.launcher(step.device), *words]
             log = self._graph.log(step.name)
-            code = self._commands.run(process, log, environment, lock, step.text, peak=peak)
+            code = self._commands.run(
+                [*launcher, *words], log, environment, lock, step.text, peak=watch
+            )
             if code and not _partly(step, code):
                 return code
             worst = max(worst, code)
         return worst
-
-
-def _how(code: int | None, step: Step, peak: PeakMemory) -> str:
-    """How a step ended that did not end well."""
-    if code is None:
-        return "left Slurm's queue"
-    if code not in KILLED:
-        return f"ended with {code}"
-    held = f"; it held {peak} of {gib(machine_memory())}" if peak.bytes else ""
-    less = "`--jobs 1`, or half of --max-tokens with twice --update-freq, needs less"
-    advice = f"; {less}" if step.kind == "training" else ""
-    return f"killed, probably for lack of memory{held}{advice}"
 
 
 def _partly(step: Step, code: int) -> bool:

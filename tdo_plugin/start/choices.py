@@ -120,7 +120,7 @@ def choose(corpus: Corpus, machine: MachineFacts, asked: Asked) -> Choices:
     reasons: dict[str, str] = {}
     size = _size(corpus, machine, asked, reasons)
     vocab_size = _vocabulary(corpus, asked, reasons)
-    machine = _fitting(corpus, machine, size, vocab_size)
+    machine = _as_many_as_fit(corpus, machine, size, vocab_size)
     max_tokens, update_freq = _batch(corpus, machine, size, vocab_size, reasons)
     tokens = max_tokens * update_freq * max(1, machine.gpus)
     zero_shot = bool(corpus.zero_shot())
@@ -179,7 +179,7 @@ def _vocabulary(corpus: Corpus, asked: Asked, reasons: dict[str, str]) -> int:
     return size
 
 
-def _fitting(
+def _as_many_as_fit(
     corpus: Corpus, machine: MachineFacts, size: ModelSize, vocab_size: int
 ) -> MachineFacts:
     """The machine, with one training at a time if two do not fit even with the smallest batches."""
@@ -223,7 +223,8 @@ def _memory(
     need = training_memory(corpus, size, vocab_size, max_tokens)
     text = f"about {need:.1f} GiB for each training, {machine.together} at a time: an estimate"
     if need > machine.memory:
-        text += f", more than the {machine.memory:.1f} GiB of this machine; choose a smaller --size"
+        text += f", more than the {machine.memory:.1f} GiB of this machine; choose a smaller "
+        text += "--size or --vocab-size"
     return text
 
 
@@ -275,7 +276,7 @@ def training_memory(corpus: Corpus, size: ModelSize, vocab_size: int, max_tokens
     """Estimate the GiB that the larger of both trainings holds on a CPU, with all its processes."""
     zero_shot = bool(corpus.zero_shot())
     recommended, baseline = (
-        training_bytes.of_config(*_training(corpus, size, vocab_size, max_tokens, two_stage))
+        training_bytes.tensor_bytes(*_training(corpus, size, vocab_size, max_tokens, two_stage))
         for two_stage in (zero_shot, False)
     )
     baseline += LOGITS * vocab_size * max_tokens

@@ -9,7 +9,6 @@ from tdo_plugin.launch.environment import cores
 from tdo_plugin.launch.gpus import count_gpus
 from tdo_plugin.runtime.memory import GIB, machine_memory
 
-HERE = 2  # systems trained at the same time without a GPU
 # Assumed training throughput in FLOP/s. CPU core: Multi30k training of 1,500 updates at 86 GFLOP
 # each took 35 to 45 minutes on one core of an Intel Xeon at 2.5 GHz
 # (docs/reproduce/two-stage.md#multi30k). GPU: a tenth of an A100's peak in half precision,
@@ -47,12 +46,11 @@ class MachineFacts:
         return f"{self.cores} CPU core(s), {self.memory:.0f} GiB of memory, no GPU"
 
 
-def machine_facts(gpus: int, jobs: int | None = None) -> MachineFacts:
+def machine_facts(gpus: int) -> MachineFacts:
     """Return the facts of this machine.
 
     Args:
-        gpus: number of GPUs to use; 0 for the CPU.
-        jobs: systems to train at the same time on the CPU (default: two).
+        gpus: number of GPUs to use; 0 for the CPU, where two systems train in parallel.
 
     Raises:
         UserError: the machine has fewer GPUs.
@@ -66,5 +64,4 @@ def machine_facts(gpus: int, jobs: int | None = None) -> MachineFacts:
         half = "bf16" if gpu.major >= 8 else "fp16"  # older GPUs only emulate bf16
         # `tdo reproduce` trains each of the two systems on its own GPU
         return MachineFacts(1, gpu.total_memory / GIB, cores(), half)
-    together = jobs or min(HERE, cores())
-    return MachineFacts(0, machine_memory() / GIB, cores(), together=together)
+    return MachineFacts(0, machine_memory() / GIB, cores(), together=min(2, cores()))

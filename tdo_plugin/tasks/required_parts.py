@@ -60,6 +60,8 @@ def check_trained(args: Namespace, terms: Container[str]) -> None:
 def check_memory(model: Any, args: Namespace) -> None:
     """Log a warning if a training on a CPU probably needs more memory than there is.
 
+    Only with ``--max-tokens``, and without what loss terms such as InstruCL need.
+
     Args:
         model: the model, of this package.
         args: of model, task and training.
@@ -80,7 +82,8 @@ def check_memory(model: Any, args: Namespace) -> None:
     )
     workers = int(os.environ.get("LOCAL_WORLD_SIZE", args.distributed_world_size))
     whole = costs.whole_bytes(costs.Parameters(count, 0, 0), workers, half=args.bf16)
-    need = workers * costs.process_bytes(whole.total + batch.total)
+    kept = batch.inputs + batch.again if args.checkpoint_activations else batch.kept
+    need = workers * costs.process_bytes(whole.total + batch.vocabulary + kept)
     if need > (has := machine_memory()):
         logger.warning(
             f"this training needs about {gib(need)} of memory (an estimate), but this machine has "

@@ -24,7 +24,7 @@ from support.processes import until
 from torch.utils.data._utils import signal_handling
 
 from tdo_compat import loading
-from tdo_compat.loading import give_back, obedient_loader
+from tdo_compat.loading import obedient_loader, trim_heap
 from tdo_compat.shutdown import SIGNALS
 
 Begun = Callable[[], tuple[int, int]]
@@ -90,6 +90,21 @@ def test_a_validation_leaves_neither_thread_nor_process(
         assert list(islice(batches, read)) == [n * n for n in range(read)]
         del batches
         assert begun() == (0, 0)
+
+
+@pytest.mark.parametrize("read", [1, COUNT])
+def test_freed_memory_is_returned_after_a_validation_only(
+    read: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    returned: list[bool] = []
+    monkeypatch.setattr(loading, "trim_heap", lambda: returned.append(True))
+    for batches in (
+        epochs(0, workers=0).next_epoch_itr(shuffle=False),
+        validated(epochs(0, workers=0)),
+    ):
+        assert list(islice(batches, read)) and not returned
+    del batches
+    assert returned == [True]
 
 
 @pytest.mark.parametrize("buffer_size", [0, 10])
@@ -208,6 +223,22 @@ def test_a_thread_that_collects_its_own_buffer_ends(
     assert len(numbers.asked) <= 3
 
 
+def test_a_thread_that_collects_while_it_hands_over_ends(begun: Begun) -> None:
+    """It holds the lock of its queue then."""
+    readers = [iterators.BufferedIterator(2, Numbers())]
+    queue = readers[0]._queue
+    put = queue._put
+
+    def collecting(item: object) -> None:
+        put(item)
+        if item == 2:
+            readers.clear()
+
+    queue._put = collecting
+    assert next(readers[0]) == 0
+    until(lambda: begun() == (0, 0), 10)
+
+
 # --- the processes of a loader ---------------------------------------------------------------
 
 
@@ -216,7 +247,7 @@ def test_freed_memory_is_returned_before_processes_inherit_it(
     workers: int, begun: Begun, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     returned: list[int] = []
-    monkeypatch.setattr(loading, "give_back", lambda: returned.append(begun()[1]))
+    monkeypatch.setattr(loading, "trim_heap", lambda: returned.append(begun()[1]))
     loader = obedient_loader(torch.utils.data.DataLoader)
     options = {"multiprocessing_context": "fork", "timeout": 60} if workers else {}
     assert len(list(loader([1, 2, 3], num_workers=workers, **options))) == 3
@@ -230,13 +261,13 @@ def test_memory_that_the_c_library_keeps_is_returned() -> None:
     blocks = [b"x" * block for _ in range(1000)]
     blocks[:-1] = []
     before = process.memory_info().rss
-    give_back()
+    trim_heap()
     assert before - process.memory_info().rss > 800 * block
 
 
 def test_a_c_library_that_cannot_return_memory_keeps_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ctypes, "CDLL", lambda _: object())
-    give_back()
+    trim_heap()
 
 
 @pytest.mark.parametrize("number", SIGNALS)

@@ -108,31 +108,33 @@ def test_a_table_for_each_config(tmp_path: Path, capsys: pytest.CaptureFixture[s
     title, columns, *rows, note, machine = capsys.readouterr().out.splitlines()
     assert "bf16, batches of 1,000 + 1,000 tokens; GiB of one of 4 workers" in title
     assert columns.split(maxsplit=2) == ["whole", "sharded", "gathered once"]
-    assert [row[2:33].strip() for row in rows][-3:] == [
+    assert [row[2:33].strip() for row in rows][-2:] == [
         "activations, checkpointed",
         "total, checkpointed",
-        "process on a CPU, checkpointed",
     ]
-    assert "not measurements" in note and f"{gib(machine_memory())} for all" in machine
+    assert "not measurements" in note and machine == f"This machine has {gib(machine_memory())}"
     assert main(["estimate", str(path), "--memory", "1"]) == 0
-    assert "sharded" not in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert "sharded" not in said and "process on a CPU, in fp32" in said
 
 
 def test_a_training_that_does_not_fit_says_so(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     model = built("--task", "tdo_translation", *TASK, *TAG, *TRAIN, *MODELS["two-stage"], *WIDE)[1]
-    args = argparse.Namespace(
-        cpu=True, max_tokens=4000, bf16=False, ddp_backend="c10d", distributed_world_size=1
-    )
-    has, need = 600 << 20, process_bytes(0)
-    for memory, workers, backend, told in (
-        (has, 1, "c10d", True),
-        (2 * need, 1, "c10d", False),
-        (2 * need, 3, "legacy_ddp", True),
-        (has, 3, "fully_sharded", False),
+    args = argparse.Namespace(cpu=True, bf16=False)
+    least = process_bytes(0)
+    for memory, tokens, workers, backend, again, told in (
+        (least, 4000, 1, "c10d", False, True),
+        (2 * least, 4000, 1, "c10d", False, False),
+        (2 * least, 4000, 3, "legacy_ddp", False, True),
+        (least, 4000, 3, "fully_sharded", False, False),
+        (2 * least, 60_000, 1, "c10d", False, True),
+        (2 * least, 60_000, 1, "c10d", True, False),
+        (least, None, 1, "c10d", False, False),
     ):
         monkeypatch.setattr("tdo_plugin.runtime.memory.machine_memory", lambda: memory)  # noqa: B023
+        args.max_tokens, args.checkpoint_activations = tokens, again
         args.distributed_world_size, args.ddp_backend = workers, backend
         caplog.clear()
         check_memory(model, args)

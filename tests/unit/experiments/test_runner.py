@@ -122,6 +122,16 @@ def test_a_failure_keeps_back_what_needs_it_and_no_more(tmp_path, monkeypatch):
     assert names.count("train") == 1 and "corpus" not in names
 
 
+def test_the_peak_memory_of_a_training_is_said(tmp_path, monkeypatch):
+    text = "import time; block = bytearray(200 << 20); time.sleep(1)"
+    monkeypatch.setattr(runner, "TDO", (sys.executable, "-S", "-c", text))
+    monkeypatch.setattr(runner, "PeakMemory", partial(PeakMemory, 0.05))
+    graph, said = Graph(tmp_path / "run"), []
+    graph.add(Step("tdo/training", "training", (("train",),), (), (tmp_path / "model",)))
+    Runner(graph, Machine.of(0, 2, 1, 1), said.append).run(["tdo/training"])
+    assert said[-1] == "tdo/training: done in 1 s, peak memory 0.2 GiB"
+
+
 def test_a_training_that_is_killed_is_told_as_such(tmp_path, monkeypatch):
     text = "import os, time; print('loss 3', flush=True); time.sleep(0.5); os.kill(os.getpid(), 9)"
     monkeypatch.setattr(runner, "TDO", (sys.executable, "-S", "-c", text))
@@ -130,7 +140,7 @@ def test_a_training_that_is_killed_is_told_as_such(tmp_path, monkeypatch):
     for kind in ("training", "translation"):
         graph.add(Step(f"tdo/{kind}", kind, (("train",),), (), (tmp_path / kind,)))
     troubles = Runner(graph, Machine.of(0, 2, 1, 1), print).run([step.name for step in graph])
-    told = r"killed, probably for lack of memory; it held 0\.0 GiB of \d+\.\d GiB"
+    told = r"killed, probably for lack of memory; its peak was 0\.0 GiB of \d+\.\d GiB"
     assert re.match(
         rf"{told}; `--jobs 1`, or half of --max-tokens .*: loss 3 ", troubles["tdo/training"]
     )

@@ -6,7 +6,15 @@ from pathlib import Path
 import pytest
 
 from tdo_plugin.experiments.document_reader import read_document
-from tdo_plugin.start.choices import SIZES, Asked, Corpus, choose, rounded
+from tdo_plugin.start.choices import (
+    ROOM,
+    SIZES,
+    Asked,
+    Corpus,
+    choose,
+    rounded,
+    training_memory,
+)
 from tdo_plugin.start.experiment_file import experiment, recommended, write_experiment
 from tdo_plugin.start.machine_facts import MachineFacts
 from tdo_plugin.start.nllb_commands import nllb_commands, unknown
@@ -69,13 +77,14 @@ def test_a_small_memory_gets_small_batches():
 
 def test_trainings_on_a_cpu_fit_its_memory():
     """Smaller batches first, then one training at a time; what does not fit even so is said."""
-    wide = corpus(10_000_000)
-    at_most = [choose(wide, replace(CPU, memory=memory), Asked("big")) for memory in (500, 60, 12)]
-    (roomy, _), (small, alone), (tight, last) = (
-        (choices, choices.machine.together) for choices in at_most
-    )
-    assert roomy.update_freq < small.update_freq
-    assert alone == 2 and last == 1 and tight.max_tokens >= 1_002
+    wide, big = corpus(10_000_000), SIZES["big"]
+    made = {size: choose(wide, replace(CPU, memory=size), Asked("big")) for size in (500, 60, 12)}
+    for size, choices in made.items():
+        need = training_memory(wide, big, choices.vocab_size, choices.max_tokens)
+        assert choices.machine.together * need <= ROOM * size
+    assert made[500].update_freq < made[60].update_freq
+    assert [choices.machine.together for choices in made.values()] == [2, 2, 1]
+    tight = made[12]
     none = choose(wide, replace(CPU, memory=2), Asked("big"))
     assert "more than the 2.0 GiB of this machine" in none.reasons["memory"]
     assert "more than" not in tight.reasons["memory"]
