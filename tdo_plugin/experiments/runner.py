@@ -174,7 +174,7 @@ class Runner:
         held = f"; its peak was {peak} of {gib(machine_memory())}" if peak.bytes else ""
         less = "half of --max-tokens with twice --update-freq, needs less"
         if self._machine.submits(step.device):
-            less = f"`--sbatch=--mem=...` gives it more; {less}"
+            less = f"an `--sbatch` that asks for more memory, or {less}"
         elif len(self._machine.slots) > 1:
             less = f"`--jobs 1`, or {less}"
         advice = f"; {less}" if step.kind == "training" else ""
