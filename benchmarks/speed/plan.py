@@ -27,10 +27,11 @@ METRICS = {
     "decoding memory": "peak decoding memory",
     "model size": "model size",
 }
-BYTES = "memory", "tree memory", "decoding memory", "model size"  # kinds of which less is better
+TRAINED, DECODED = ("memory", "tree memory"), ("decoding memory", "model size")
+BYTES = TRAINED + DECODED  # kinds of which less is better
 DECODES = "decoding", "decoding memory"
 # kinds by the first word of the command
-CHOSEN = {"train": ("training",), "decode": (*BYTES[2:], "decoding")}
+CHOSEN = {"train": ("training",), "memory": TRAINED, "decode": (*DECODED, "decoding")}
 MEANINGLESS = {
     "training": ("sentences", "beam", "threads"),
     "memory": ("sentences", "beam", "threads"),

@@ -29,6 +29,7 @@ INSTEAD = ("--each", "--growth", "--roofline", "--against")
 UNREAD = {
     HALF: ("--precision", "--rounds", *INSTEAD, "--cpu-time", "--plot"),
     "decode": ("--roofline",),
+    "memory": ("--roofline", "--rounds", "--cpu-time"),
     "--against": ("--device cuda", "--plot"),
     "--roofline": ("--device cuda", "--rounds", "--cpu-time", "--plot"),
     "--each": ("--plot",),
@@ -55,11 +56,11 @@ def _add_measurements(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "what",
         nargs="?",
-        choices=("train", "decode", HALF),
-        help="train, decode: only the comparisons of training or decoding (default: both, and "
-        "memory: of a model alone and, on a CPU, of a training's processes); half-precision: fp16 "
-        "and bf16 against fp32, layer by layer: rounding errors, and how near activations and "
-        "gradients come to fp16's limits",
+        choices=("train", "memory", "decode", HALF),
+        help="train, memory, decode: only these comparisons (default: all three); memory: of a "
+        "model alone and, on a CPU, of a training's processes; half-precision: fp16 and bf16 "
+        "against fp32, layer by layer: rounding errors, and how near activations and gradients "
+        "come to fp16's limits",
     )
     instead = parser.add_mutually_exclusive_group()
     instead.add_argument(

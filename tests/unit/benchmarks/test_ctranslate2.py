@@ -8,7 +8,7 @@ from speed.batches import by_sentences
 from speed.command import comparisons, version_of_ctranslate2
 from speed.jobs import Job
 from speed.plan import (
-    BYTES,
+    DECODED,
     CTRANSLATE2,
     CTRANSLATE2_INT8,
     DECODES,
@@ -35,7 +35,7 @@ def job(system, kind="decoding", **changes):
 
 def test_every_pair_is_of_compared_systems():
     planned = list(against_ctranslate2("paper"))
-    assert {each.kind for each in planned} == {*BYTES[2:], "decoding"}
+    assert {each.kind for each in planned} == {*DECODED, "decoding"}
     assert all({*pair} <= {*each.systems} == {*ENGINES} for each in planned for pair in each.pairs)
     timed = [each.setting for each in planned if each.kind == "decoding"]
     loads = {(each.threads, each.sentences, each.vocabulary) for each in timed}
