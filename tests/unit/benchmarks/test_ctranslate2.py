@@ -8,9 +8,9 @@ from speed.batches import by_sentences
 from speed.command import comparisons, version_of_ctranslate2
 from speed.jobs import Job
 from speed.plan import (
-    DECODED,
     CTRANSLATE2,
     CTRANSLATE2_INT8,
+    DECODED,
     DECODES,
     ENCODER_DECODER,
     ENGINES,
