@@ -27,11 +27,15 @@ METRICS = {
     "decoding memory": "peak decoding memory",
     "model size": "model size",
 }
-TRAINED, DECODED = ("memory", "tree memory"), ("decoding memory", "model size")
-BYTES = TRAINED + DECODED  # kinds of which less is better
+TRAINING_BYTES, DECODING_BYTES = ("memory", "tree memory"), ("decoding memory", "model size")
+BYTES = TRAINING_BYTES + DECODING_BYTES  # kinds of which less is better
 DECODES = "decoding", "decoding memory"
 # kinds by the first word of the command
-CHOSEN = {"train": ("training",), "memory": TRAINED, "decode": (*DECODED, "decoding")}
+CHOSEN = {
+    "train": ("training",),
+    "memory": TRAINING_BYTES,
+    "decode": (*DECODING_BYTES, "decoding"),
+}
 MEANINGLESS = {
     "training": ("sentences", "beam", "threads"),
     "memory": ("sentences", "beam", "threads"),

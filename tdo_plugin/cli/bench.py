@@ -42,6 +42,7 @@ NEEDED = (
     (("--against",), ("decode",)),
     (("--cpu-time",), ("--device cpu", "--against")),
     (("decode", "--plot"), ("--growth",)),
+    (("memory", "--plot"), ("--growth",)),
 )
 
 

@@ -33,13 +33,13 @@ def test_scores_are_nearly_those_of_single_precision():
     assert sum(abs(first.score - second.score) < 0.1 for first, second in pairs) > len(pairs) / 2
     alone = decoded("en-de", precision="int8", batch_size=1)
     pairs = list(zip(alone, rounded, strict=True))
-    # a number at the edge between two integers can go to the other one in another batch, and a
-    # score that rounds differently can change what beams keep, as the model is hardly trained
-    alike = [
-        first.text == second.text and first.score == pytest.approx(second.score, abs=1e-4)
-        for first, second in pairs
-    ]
-    assert sum(alike) >= 0.75 * len(pairs)
+    # the model is hardly trained, and a score that rounds differently can change what beams keep
+    alike = [(first.score, second.score) for first, second in pairs if first.text == second.text]
+    assert len(alike) >= len(pairs) - 2
+    assert all(first == pytest.approx(second, abs=2e-3) for first, second in alike)
+    # on some processors an activation at the edge of two integers becomes the other in a batch
+    near = [pair for pair in alike if pair[0] == pytest.approx(pair[1], abs=1e-4)]
+    assert len(near) >= len(pairs) - 2
 
 
 def test_a_folder_is_of_one_precision(tmp_path, capsys):

@@ -10,8 +10,8 @@ from speed.jobs import Job
 from speed.plan import (
     CTRANSLATE2,
     CTRANSLATE2_INT8,
-    DECODED,
     DECODES,
+    DECODING_BYTES,
     ENCODER_DECODER,
     ENGINES,
     INT8,
@@ -35,7 +35,7 @@ def job(system, kind="decoding", **changes):
 
 def test_every_pair_is_of_compared_systems():
     planned = list(against_ctranslate2("paper"))
-    assert {each.kind for each in planned} == {*DECODED, "decoding"}
+    assert {each.kind for each in planned} == {*DECODING_BYTES, "decoding"}
     assert all({*pair} <= {*each.systems} == {*ENGINES} for each in planned for pair in each.pairs)
     timed = [each.setting for each in planned if each.kind == "decoding"]
     loads = {(each.threads, each.sentences, each.vocabulary) for each in timed}

@@ -10,6 +10,7 @@ from tdo_plugin.cli import main
     [
         (["decode", "--roofline"], "`--roofline` must be left out with decode; it is given"),
         (["--roofline", "--device", "cuda"], "`--device cuda` must be left out with --roofline"),
+        (["memory", "--plot", "a.svg"], "`--plot` must come with --growth; it is alone"),
         (["memory", "--rounds", "2"], "`--rounds` must be left out with memory; it is given"),
         (
             ["--roofline", "--rounds", "2"],
