@@ -2,6 +2,7 @@
 
 import random
 import sys
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
@@ -40,7 +41,7 @@ def test_languages(identifier: LangDetect) -> None:
 def test_it_is_langdetect_with_seed_0(
     identifier: LangDetect, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from langdetect import DetectorFactory, LangDetectException, __file__, detect
+    from langdetect import DetectorFactory, LangDetectException, detect
 
     assert DetectorFactory.seed is None  # the library's own state is left alone
     monkeypatch.setattr(DetectorFactory, "seed", 0)
@@ -49,8 +50,7 @@ def test_it_is_langdetect_with_seed_0(
             assert code == detect(sentence).split("-")[0]
         except LangDetectException:
             assert code == UNDETECTABLE
-    version = next(Path(__file__).parents[1].glob("langdetect-*.dist-info")).name[11:-10]
-    assert identifier.signature == f"langdetect:{version}|seed:0"
+    assert identifier.signature == f"langdetect:{version('langdetect')}|seed:0"
 
 
 def test_order_does_not_matter(identifier: LangDetect, monkeypatch: pytest.MonkeyPatch) -> None:
