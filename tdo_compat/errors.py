@@ -43,6 +43,7 @@ STOCK_MISTAKES = (
     "The dataset is empty",
     "Duplicate word found when loading Dictionary",
     "Incorrect dictionary format",
+    "Incorrect encoding detected",
     "Must specify batch size",
     "AdaptiveLoss is not compatible",
 )
