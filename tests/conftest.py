@@ -4,7 +4,8 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,7 @@ ROOT = Path(__file__).resolve().parents[1]
 # are many times what a test takes on two free cores, so that a busy machine fails none.
 LIMITS = {"full": 1500, "long": 600, None: 300}
 SHORT = 10.0  # seconds that a test without a marker may take
+DEAREST = 10  # files that are named at the end
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -29,7 +31,6 @@ def pytest_configure(config: pytest.Config) -> None:
     """Prepare what workers share, and let processes that run tests start others quickly."""
     from support import fork_server, made
 
-    made.keep_in(config)
     is_worker = hasattr(config, "workerinput")
     if not is_worker:
         made.forget_old()
@@ -37,25 +38,56 @@ def pytest_configure(config: pytest.Config) -> None:
         fork_server.stand_in()
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Give each test its time limit, and put the longest first: none is left for the end."""
+    if config.getoption("update_golden") and not any("::" in word for word in config.args):
+        from support.refusals import forget_wording_of_lost_tests
+
+        forget_wording_of_lost_tests({item.nodeid for item in items})
     for item in items:
         marker = next((name for name in LIMITS if name and item.get_closest_marker(name)), None)
         item.add_marker(pytest.mark.timeout(LIMITS[marker]))
     items.sort(key=lambda item: -item.get_closest_marker("timeout").args[0])
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
+    """Compare what a test's refused commands said with what is stored."""
+    yield
+    if commands := getattr(item, "funcargs", {}).get("refused"):
+        commands.compare(item.nodeid, item.config.getoption("update_golden"))
+
+
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Name the tests that should have a marker."""
-    slow: dict[str, float] = {}
-    for report in terminalreporter.getreports("passed"):
-        if not {"full", "long"} & set(report.keywords):
-            slow[report.nodeid] = slow.get(report.nodeid, 0.0) + report.duration
-    slow = {name: seconds for name, seconds in slow.items() if seconds > SHORT}
-    if slow:
-        terminalreporter.section(f"over {SHORT:.0f} seconds without a marker")
-        for name, seconds in sorted(slow.items(), key=lambda item: -item[1]):
-            terminalreporter.line(f"{seconds:6.1f} s  {name}")
+    """Name the files that took longest, and the tests that should have a marker."""
+    files: Counter[str] = Counter()
+    slow: Counter[str] = Counter()
+    reports = [report for group in terminalreporter.stats.values() for report in group]
+    for report in reports:
+        if type(report) is not pytest.TestReport:  # a subtest's seconds are also its test's
+            continue
+        files[report.nodeid.partition("::")[0]] += report.duration
+        if report.passed and not {"full", "long"} & set(report.keywords):
+            slow[report.nodeid] += report.duration
+    _table(terminalreporter, f"the {DEAREST} dearest files", files.most_common(DEAREST))
+    above = [(name, seconds) for name, seconds in slow.most_common() if seconds > SHORT]
+    _table(terminalreporter, f"over {SHORT:.0f} seconds without a marker", above)
+
+
+def _table(
+    reporter: pytest.TerminalReporter, title: str, rows: Sequence[tuple[str, float]]
+) -> None:
+    if rows:
+        reporter.section(title)
+    for name, seconds in rows:
+        reporter.line(f"{seconds:6.1f} s  {name}")
+
+
+@pytest.fixture(autouse=True)
+def seeded() -> None:
+    """No test depends on what ran before it."""
+    if "torch" in sys.modules:
+        sys.modules["torch"].manual_seed(1)
 
 
 @pytest.fixture(scope="session")
@@ -76,6 +108,14 @@ def run() -> Callable[..., subprocess.CompletedProcess[str]]:
         return finished([Path(sys.executable).parent / command, *arguments], **options)
 
     return run
+
+
+@pytest.fixture
+def refused(capsys: pytest.CaptureFixture[str], tmp_path: Path):
+    """Commands that must be refused, and how the refusals are worded (support/refusals.py)."""
+    from support.refusals import Refused
+
+    return Refused(capsys, tmp_path)
 
 
 @pytest.fixture(scope="module")

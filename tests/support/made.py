@@ -1,34 +1,30 @@
 """Folders that take seconds to make, made once for all workers and later runs of the tests."""
 
+import ast
 import functools
 import hashlib
 import inspect
 import shutil
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from importlib.metadata import version
 from pathlib import Path
 
-import pytest
-import torch
 from filelock import FileLock
 
-import tdo_plugin
-
-PACKAGE = Path(tdo_plugin.__file__).parent
-SUPPORT = Path(__file__).parent
+ROOT = Path(__file__).resolve().parents[2]
+PLACE = ROOT / ".made"
+SOURCES = (ROOT, ROOT / "tests")  # where imports are looked for
+COMMANDS = ROOT / "tdo_plugin/cli/__init__.py"
+# what runs in each process or may be read by any command
+ALWAYS = ("tdo_compat/*.py", "scripts/**/*.sh", "configs/**/*.json", "configs/**/*.toml")
 KEPT = 2 * 24 * 3600  # seconds that a folder is kept after its last use
-
-_place: list[Path] = []
-
-
-def keep_in(config: pytest.Config) -> None:
-    """Let folders be made in pytest's cache; ``pytest --cache-clear`` empties it."""
-    _place[:] = [config.cache.mkdir("made")]
 
 
 def forget_old() -> None:
     """Remove what nobody has asked for lately, such as folders of code that is no more."""
-    for mark in _place[0].glob("*.whole"):
+    PLACE.mkdir(exist_ok=True)
+    for mark in PLACE.glob("*.whole"):
         if time.time() - mark.stat().st_mtime > KEPT:
             shutil.rmtree(mark.with_suffix(""), ignore_errors=True)
             mark.unlink()
@@ -39,22 +35,22 @@ def made_once(make: Callable[..., object]) -> Callable[..., Path]:
 
     What is returned takes the other arguments and returns the folder.
 
-    A folder is known by the function, its arguments and all code that could have made it: the
-    package, scripts and configs, the tests' helpers and the function's own file. Nobody may change
-    what is in it.
+    A folder is known by the function, its arguments and the code that may have made it: what the
+    function's file imports, and what that imports (:func:`code_of`). Nobody may change what is in
+    it.
     """
 
     @functools.cache
     @functools.wraps(make)
     def made(*arguments: object, **options: object) -> Path:
         request = (make.__qualname__, arguments, sorted(options.items()))
-        key = hashlib.sha256(f"{request} {_code(inspect.getfile(make))}".encode()).hexdigest()
-        folder = _place[0] / f"{make.__name__.strip('_')}-{key[:12]}"
+        key = hashlib.sha256(f"{request} {_digest(inspect.getfile(make))}".encode()).hexdigest()
+        folder = PLACE / f"{make.__name__.strip('_')}-{key[:12]}"
         mark = folder.with_suffix(".whole")
         with FileLock(folder.with_suffix(".lock")):
             if not mark.exists():
                 shutil.rmtree(folder, ignore_errors=True)
-                folder.mkdir()
+                folder.mkdir(parents=True)
                 make(folder, *arguments, **options)
             mark.touch()
         return folder
@@ -63,13 +59,44 @@ def made_once(make: Callable[..., object]) -> Callable[..., Path]:
 
 
 @functools.cache
-def _code(path: str) -> str:
-    """A digest of the code that a function of this file may run."""
-    digest = hashlib.sha256(torch.__version__.encode())
-    root = PACKAGE.parent
-    files = [*PACKAGE.rglob("*.py"), *root.glob("tdo_compat/*.py"), *SUPPORT.rglob("*.py")]
-    for pattern in ("scripts/**/*.sh", "configs/**/*.json", "configs/**/*.toml"):
-        files += root.glob(pattern)
-    for file in [*sorted(files), Path(path)]:
-        digest.update(str(file).encode() + file.read_bytes())
+def _digest(path: str) -> str:
+    digest = hashlib.sha256(version("torch").encode())
+    for file in sorted(code_of(Path(path))):
+        digest.update(str(file.relative_to(ROOT)).encode() + file.read_bytes())
     return digest.hexdigest()
+
+
+def code_of(file: Path) -> set[Path]:
+    """The files that a function of this file may run, by all imports that stand in them."""
+    found: set[Path] = set()
+    new = {file.resolve(), *(path for pattern in ALWAYS for path in ROOT.glob(pattern))}
+    while new:
+        found |= new
+        new = {path for file in new if file.suffix == ".py" for path in _imported(file)} - found
+    return found
+
+
+@functools.cache
+def _imported(file: Path) -> set[Path]:
+    """The files that this one imports, in functions too."""
+    names = _names(file)
+    parents = {".".join(name.split(".")[:end]) for name in names for end in range(1, 9)}
+    places = [source.joinpath(*name.split(".")) for name in parents for source in SOURCES]
+    files = {*(place / "__init__.py" for place in places), *(p.with_suffix(".py") for p in places)}
+    return {path for path in files if path.is_file()}
+
+
+def _names(file: Path) -> Iterator[str]:
+    """Of modules. A test's word may be a command of `tdo`, other words what is imported by name."""
+    package = ".".join(file.relative_to(ROOT).parent.parts)
+    by_name = "tdo_plugin.cli" if ROOT / "tests" in file.parents else package
+    for node in ast.walk(ast.parse(file.read_bytes())):
+        match node:
+            case ast.Import(names=names):
+                yield from (name.name for name in names)
+            case ast.ImportFrom(module=str(module), names=names):
+                yield from (f"{module}.{name.name}" for name in names)
+            case ast.Constant(value=str(word)) if file != COMMANDS:
+                if (name := word.replace("-", "_")).replace(".", "_").isidentifier():
+                    yield name
+                    yield f"{by_name}.{name}"
