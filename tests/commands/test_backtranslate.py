@@ -3,18 +3,21 @@
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
+from types import SimpleNamespace
+from unittest import mock
 
 import pytest
 from support.commands import environment, exit_code
-from support.data import CROSS_ENTROPY, TAG, TDO, TRAIN, kept_logging, train
+from support.data import CROSS_ENTROPY, TAG, TDO, TRAIN, kept_logging, temporary, train
 from support.folders import snapshot
 from support.prepared import LARGER, TASK, prepared, trained
 from support.processes import wait_for_files
+from support.translating import lines
 
-from tdo_plugin.cli import main
 from tdo_plugin.data.segmentation import join_pieces
 from tdo_plugin.evaluation.decoding.decoding_options import DecodingOptions
 from tdo_plugin.evaluation.decoding.textjobs import parts_of
@@ -22,21 +25,21 @@ from tdo_plugin.evaluation.decoding.translators import Translators
 from tdo_plugin.evaluation.decoding.worker import Work, load
 
 LINES = 10
+SHORT = ("--max-update", "2")
 
 
 @pytest.fixture
 def text(tmp_path):
     """German lines, one of them twice and one from the test set; and French ones."""
-    root = prepared().root
 
-    def lines(split, name, count):
-        path = root / "pieces" / f"{split}.{name}"
-        return [join_pieces(line) for line in path.read_text(encoding="utf-8").split("\n")[:count]]
+    def words(name, count):
+        pieces = lines(prepared().root / "pieces" / name)
+        return [join_pieces(line) for line in pieces[:count]]
 
-    german = lines("train", "en-de.de", LINES)
+    german = words("train.en-de.de", LINES)
     written = {
-        "de": [*german, german[0], *lines("test", "de", 1)],
-        "fr": lines("train", "en-fr.fr", 4),
+        "de": [*german, german[0], *words("test.de", 1)],
+        "fr": words("train.en-fr.fr", 4),
     }
     for language, sentences in written.items():
         (tmp_path / f"text.{language}").write_text("\n".join(sentences) + "\n", encoding="utf-8")
@@ -67,26 +70,25 @@ def make(out, *words, code=0):
     assert exit_code("backtranslate", *given(out, *words)) == code
 
 
-def pairs_of(out, direction):
-    source, target = direction.split("-")
-    sides = [
-        (out / "pieces" / f"train.{direction}.{language}")
-        .read_text(encoding="utf-8")
-        .split("\n")[:-1]
-        for language in (source, target)
+def pieces_of(out, direction):
+    """The lines of both sides."""
+    return [
+        lines(out / "pieces" / f"train.{direction}.{language}") for language in direction.split("-")
     ]
-    return [tuple(map(join_pieces, row)) for row in zip(*sides, strict=True)]
 
 
-def translated(text_file, direction, *words):
-    """What `tdo translate` makes of a file."""
-    source, target = direction.split("-")
-    output = text_file.with_name(f"{direction}.hyp")
-    words = ("--input", text_file, "-s", source, "-t", target, "--output", output, *words)
-    flags = ("--path", trained(), "--cpu", "--max-len-b", "12", *words)
-    with kept_logging():
-        assert main(["translate", str(prepared().root), *map(str, flags)]) == 0
-    return output.read_text(encoding="utf-8").split("\n")[:-1]
+def pairs_of(out, direction):
+    return [tuple(map(join_pieces, row)) for row in zip(*pieces_of(out, direction), strict=True)]
+
+
+def sets_of(out):
+    return {path.name: path.read_bytes() for path in sorted(out.glob("train.*"))}
+
+
+def stopped(out, *words):
+    """A run that ends when all parts are translated."""
+    with mock.patch("tdo_plugin.corpora.synthetic.make_further", side_effect=KeyboardInterrupt):
+        make(out, *words, code=130)
 
 
 def test_from_text_to_a_training(text, tmp_path, capsys):
@@ -99,10 +101,12 @@ def test_from_text_to_a_training(text, tmp_path, capsys):
     record = json.loads((out / "back-translated.json").read_text(encoding="utf-8"))
     assert record["sets"].keys() == {"en-de", "en-fr", "de-fr"}
     assert record["checkpoints"][0]["updates"] == 150
-    lines = (out / "work" / "text" / "de").read_text(encoding="utf-8").split("\n")[:-1]
-    expected = zip(
-        translated(out / "work" / "text" / "de", "de-en", "--beam", "2"), lines, strict=True
-    )
+    german, english = out / "work" / "text" / "de", tmp_path / "de-en.hyp"
+    search = ("-s", "de", "-t", "en", "--beam", "2", "--max-len-b", "12")
+    translate = ("translate", prepared().root, "--cpu")
+    file = ("--input", german, "--output", english)
+    assert exit_code(*translate, "--path", trained(), *search, *file) == 0
+    expected = zip(lines(english), lines(german), strict=True)
     kept = [row for row in expected if row[0] and row[0] != row[1]]
     assert pairs_of(out, "en-de") == kept and record["sets"]["en-de"] == len(kept)
     counts = record["lines"]["en-de"]
@@ -114,10 +118,8 @@ def test_from_text_to_a_training(text, tmp_path, capsys):
     losses = train(folder, "--task", "tdo_translation", *flags, data=prepared().root)
     assert len(losses) == 5
     out.rename(tmp_path / "elsewhere")
-    model = ("--path", folder / "checkpoint_last.pt")
-    words = ("--out", tmp_path / "hypotheses", "--pairs", "de-fr", "--workers", "1", "--cpu")
-    with kept_logging():
-        assert main(["translate", str(prepared().root), *map(str, (*model, *words))]) == 0
+    model = ("--path", folder / "checkpoint_last.pt", "--out", tmp_path / "hypotheses")
+    assert exit_code(*translate, *model, "--pairs", "de-fr", "--workers", "1") == 0
 
 
 def test_pairs_of_unlike_length_go(here, text, tmp_path, capsys):
@@ -126,11 +128,9 @@ def test_pairs_of_unlike_length_go(here, text, tmp_path, capsys):
     words = ("--text", text["de"], "--into", "en", "--beam", "1")
     make(out, *words, "--max-ratio", "100")
     many = pairs_of(out, "en-de")
-    sides = [
-        (out / "pieces" / f"train.en-de.{language}").read_text(encoding="utf-8").split("\n")[:-1]
-        for language in ("en", "de")
+    sizes = [
+        [len(line.split()) for line in row] for row in zip(*pieces_of(out, "en-de"), strict=True)
     ]
-    sizes = [[len(line.split()) for line in row] for row in zip(*sides, strict=True)]
     ratios = [max(row) / min(row) for row in sizes]
     most = sorted(ratios)[len(ratios) // 2]
     capsys.readouterr()
@@ -144,18 +144,18 @@ def test_pairs_of_unlike_length_go(here, text, tmp_path, capsys):
     assert f"en-de: 10 lines, {len(few)} kept (" in stderr and f"{taken} ratio" in stderr
 
 
-def test_a_draw_is_one_and_goes_by_the_seed(here, text, tmp_path):
+def test_a_draw_goes_by_the_seed_and_not_by_batches(here, text, tmp_path):
     words = ("--text", text["de"], "--into", "en", "--sampling", "--max-ratio", "100")
     draws = []
     for name, more in {
         "first": (),
-        "again": (),
+        "by threes": ("--batch-size", "3"),
         "other": ("--seed", "2"),
         "narrow": ("--sampling-topk", "2"),
     }.items():
         make(tmp_path / name, *words, *more)
-        draws.append(pairs_of(tmp_path / name, "en-de"))
-    assert draws[0] == draws[1]
+        draws.append(sets_of(tmp_path / name))
+    assert draws[0] == draws[1] != {}
     assert draws[0] != draws[2] and draws[0] != draws[3]
     record = json.loads((tmp_path / "first" / "back-translated.json").read_text(encoding="utf-8"))
     assert record["settings"]["search"]["beam"] == 1
@@ -163,9 +163,7 @@ def test_a_draw_is_one_and_goes_by_the_seed(here, text, tmp_path):
 
 def test_parts_draw_for_themselves(tmp_path):
     """Equal lines in two parts are translated in two ways; each is its part's alone."""
-    line = join_pieces(
-        (prepared().root / "pieces" / "train.en-de.de").read_text("utf-8").split("\n")[0]
-    )
+    line = join_pieces(lines(prepared().root / "pieces" / "train.en-de.de")[0])
     text = tmp_path / "text"
     text.write_text(f"{line}\n" * 6, encoding="utf-8")
     options = DecodingOptions((trained(),), beam=1, sampling=True, max_len_b=12)
@@ -179,15 +177,15 @@ def test_parts_draw_for_themselves(tmp_path):
     assert len({job.place.read_text(encoding="utf-8") for job in jobs}) == 2
 
 
-def test_a_whole_folder_stays(here, text, tmp_path, capsys):
-    out, words = tmp_path / "synthetic", ("--text", text["fr"], "--into", "en", "--beam", "1")
-    make(out, *words, "--max-ratio", "50")
+def test_a_whole_folder_stays(here, text, refused, tmp_path, capsys):
+    """The order of languages is no setting, and neither is the size of batches."""
+    out, words = tmp_path / "out", ("--text", text["fr"], "--beam", "1", "--max-ratio", "50")
+    make(out, *words, "--into", "en,de")
     before = snapshot(out)
-    make(out, *words, "--max-ratio", "50", "--max-tokens", "300")
+    make(out, *words, "--into", "de,en", "--max-tokens", "300")
     assert "is already complete" in capsys.readouterr().err
-    assert snapshot(out) == before
-    make(out, *words, "--max-ratio", "50", "--beam", "2", code=2)
-    assert "must be a new folder, or `--fresh` given" in capsys.readouterr().err
+    other = given(out, *words, "--into", "en,de", "--beam", "2")
+    refused("backtranslate", *other, names="`--fresh`")
     assert snapshot(out) == before
 
 
@@ -216,18 +214,6 @@ def test_a_killed_run_goes_on_where_it_was(text, tmp_path, capsys, monkeypatch):
         assert (out / path.name).read_bytes() == path.read_bytes()
 
 
-def stopped(out, *words):
-    """A run that ends when all parts are translated."""
-    from unittest import mock
-
-    with mock.patch("tdo_plugin.corpora.synthetic.make_further", side_effect=KeyboardInterrupt):
-        make(out, *words, code=130)
-
-
-def sets_of(out):
-    return {path.name: path.read_bytes() for path in sorted(out.glob("train.*"))}
-
-
 def test_parts_outlive_a_mistake(here, text, tmp_path, capsys):
     """They took long: another model or search does not remove them, but a finished run does."""
     out, words = tmp_path / "out", ("--text", text["fr"], "--into", "en", "--max-ratio", "50")
@@ -235,7 +221,7 @@ def test_parts_outlive_a_mistake(here, text, tmp_path, capsys):
     before = snapshot(out / "work" / "decoded")
     assert before
     flags = ("--langs", "en,de", "--lang-pairs", "en-de,de-en")
-    make(out, *words, "--path", trained(*flags, "--max-update", "2"), code=2)
+    make(out, *words, "--path", trained(*flags, *SHORT), code=2)
     assert snapshot(out / "work" / "decoded") == before
     stopped(out, *words, "--beam", "2")
     assert before.items() < snapshot(out / "work" / "decoded").items()
@@ -245,22 +231,19 @@ def test_parts_outlive_a_mistake(here, text, tmp_path, capsys):
     assert snapshot(out / "work" / "decoded") == before
 
 
-@pytest.mark.parametrize(
-    "earlier", [("--part-lines", "3"), ("--max-ratio", "10"), ("--max-pieces", "4")]
-)
-def test_what_a_stopped_run_left_changes_nothing(earlier, here, text, tmp_path):
+def test_what_a_stopped_run_left_changes_nothing(here, text, tmp_path):
     words = ("--text", text["de"], "--into", "en", "--beam", "1", "--max-ratio", "50")
     words = (*words, "--part-lines", "4")
     make(tmp_path / "once", *words)
-    stopped(tmp_path / "twice", *words, *earlier)
-    make(tmp_path / "twice", *words)
-    assert sets_of(tmp_path / "twice") == sets_of(tmp_path / "once") != {}
+    for earlier in (("--part-lines", "3"), ("--max-ratio", "10"), ("--max-pieces", "4")):
+        out = tmp_path / earlier[0]
+        stopped(out, *words, *earlier)
+        make(out, *words)
+        assert sets_of(out) == sets_of(tmp_path / "once") != {}, earlier
 
 
 def test_fresh_begins_anew_in_its_own_folder(here, text, tmp_path, capsys):
     """Also where the parts were removed to save room; until the end it is no whole folder."""
-    import shutil
-
     from tdo_plugin.data.auxiliary_folder import BACK_TRANSLATED, read_further
     from tdo_plugin.errors import UserError
 
@@ -269,32 +252,16 @@ def test_fresh_begins_anew_in_its_own_folder(here, text, tmp_path, capsys):
     assert read_further(out, BACK_TRANSLATED)
     shutil.rmtree(out / "work")
     stopped(out, *words, "--beam", "2", "--fresh")
-    with pytest.raises(UserError, match="must be a folder that tdo backtranslate finished"):
+    with pytest.raises(UserError, match="finished"):
         read_further(out, BACK_TRANSLATED)
     make(out, *words, "--beam", "2")
     make(tmp_path / "new", *words, "--beam", "2")
     assert sets_of(out) == sets_of(tmp_path / "new")
 
 
-def test_the_order_of_languages_is_no_setting(here, text, tmp_path, capsys):
-    out, words = tmp_path / "out", ("--text", text["fr"], "--beam", "1", "--max-ratio", "50")
-    make(out, *words, "--into", "en,de")
-    make(out, *words, "--into", "de,en")
-    assert "is already complete" in capsys.readouterr().err
-
-
-def test_draws_do_not_depend_on_batches(here, text, tmp_path):
-    words = ("--text", text["de"], "--into", "en", "--sampling", "--max-ratio", "100")
-    make(tmp_path / "wide", *words)
-    make(tmp_path / "narrow", *words, "--batch-size", "3")
-    assert sets_of(tmp_path / "wide") == sets_of(tmp_path / "narrow")
-
-
 def test_what_is_no_text_is_no_translation(tmp_path):
     """Tags and unknown words would be read as letters."""
-    from types import SimpleNamespace
-
-    options = DecodingOptions((trained("--source-noise", "bert"),), beam=1)
+    options = DecodingOptions((trained("--source-noise", "bert", *SHORT),), beam=1)
     with kept_logging():
         no_text = load(Work(options, prepared(), tmp_path), "cpu").no_text
     assert no_text == {"<unk>", "__en__", "__de__", "__fr__", "<mask>"}
@@ -313,18 +280,6 @@ def test_what_is_no_text_is_no_translation(tmp_path):
     assert job.place.read_text("utf-8").split("\n") == ["one two", "", "", "unk", ""]
 
 
-def test_another_search_is_another_translation(here, text, tmp_path, capsys):
-    """Of a run that was stopped with other settings nothing is taken."""
-    out, words = tmp_path / "synthetic", ("--text", text["fr"], "--into", "en")
-    stopped(out, *words, "--beam", "1", "--max-ratio", "50")
-    (before,) = (out / "work" / "decoded").iterdir()
-    capsys.readouterr()
-    make(out, *words, "--beam", "2", "--max-ratio", "50")
-    (after,) = (out / "work" / "decoded").iterdir()
-    assert before.name != after.name
-    assert "whole already" not in capsys.readouterr().err
-
-
 def test_a_part_that_failed_leaves_the_folder_unfinished(text, tmp_path, monkeypatch, capsys):
     out, words = tmp_path / "synthetic", ("--text", text["fr"], "--into", "en")
     monkeypatch.setattr("tdo_plugin.cli.backtranslate.run_stages", lambda *_, **__: 2)
@@ -333,68 +288,40 @@ def test_a_part_that_failed_leaves_the_folder_unfinished(text, tmp_path, monkeyp
     assert not (out / "back-translated.json").exists()
 
 
-BAD = {
-    "unknown source": (("--into", "xx"), "`--into` must name languages of .*; it has xx"),
-    "its own language": (("--into", "fr"), "`--into` must name a language other than fr; it is fr"),
-    "no source": (("--into", ""), "`--into` must name a language other than fr"),
-    "no model": (("--path", "no.pt"), "`--path` must name checkpoints that exist; .*no.pt"),
-    "no ratio": (("--max-ratio", "0.5"), "`--max-ratio` must be a number of at least 1; it is 0.5"),
-    "nan": (("--max-ratio", "nan"), "`--max-ratio` must be a number of at least 1"),
-    "no lines": (("--part-lines", "0"), "`--part-lines` must be at least 1; it is 0"),
-    "several draws": (
-        ("--sampling", "--beam", "3"),
-        "`--beam` must be left out with --sampling, which draws once; it is 3",
-    ),
-    "draws of a search": (("--sampling-topk", "3"), "`--sampling-topk` must be above 0 and used"),
-    "a seed too large": (
-        ("--sampling", "--seed", str(2**63)),
-        f"`--seed` must be a whole number from 0 to .*; it is {2**63}",
-    ),
-    "longer than the model": (
-        ("--min-len", "1900", "--max-len-b", "2000"),
-        r"`--min-len` must be at most \d+, the model's maximum length; it is 1900",
-    ),
-    "no worker": (("--workers", "0"), "`--workers` must be at least 1; it is 0"),
-    "no pieces": (("--max-pieces", "0"), "`--max-pieces` must be at least 1; it is 0"),
-    "no text": (("--text", "fr=no.txt"), "`--text` must be text files; no.txt is not a file"),
-    "no average": (("--average", "best-2"), "`--average` must come with a folder in --path"),
-    "no beam": (("--beam", "0"), "`--beam` must be at least 1; it is 0"),
-    "no pair is left": (
-        ("--max-ratio", "1", "--min-len", "12"),
-        "`--text` must leave a pair of en-fr; en-fr: 4 lines, 0 kept .4 ratio.",
-    ),
-}
-
-
-@pytest.mark.parametrize("name", BAD)
-def test_bad_input_is_one_line(name, here, text, tmp_path, capfd):
-    words, message = BAD[name]
-    more = [] if "--into" in words else ["--into", "en"]
-    trained()
-    capfd.readouterr()
-    make(tmp_path / "out", "--text", text["fr"], *more, *words, code=2)
-    errors = capfd.readouterr().err
-    assert "Traceback" not in errors
-    line = errors.rstrip("\n").split("\n")[-1]
-    assert re.search(message, line), errors
-    assert line.startswith("tdo backtranslate: error: ")
-    assert not (tmp_path / "out" / "back-translated.json").exists()
-
-
-def test_a_model_of_other_languages(text, tmp_path, capsys):
-    flags = ("--langs", "en,de", "--lang-pairs", "en-de,de-en")
-    model = trained(*flags, "--max-update", "2")
-    make(tmp_path / "out", "--text", text["fr"], "--into", "en", "--path", model, code=2)
-    assert "it knows en, de, but not fr" in capsys.readouterr().err
-
-
-def test_no_folder_of_something_else(text, tmp_path, capsys):
-    (tmp_path / "out").mkdir()
-    (tmp_path / "out" / "thesis.txt").write_text("mine\n")
-    make(tmp_path / "out", "--text", text["fr"], "--into", "en", code=2)
-    assert "has other content" in capsys.readouterr().err
-    main(
-        ["monolingual", str(prepared().root), "--text", text["fr"], "--out", str(tmp_path / "lone")]
+def test_mistakes(here, text, refused, tmp_path):
+    mine, monolingual = tmp_path / "mine", tmp_path / "monolingual"
+    mine.mkdir()
+    for name in ("thesis.txt", ".lock"):
+        (mine / name).touch()
+    data = prepared().root
+    assert exit_code("monolingual", data, "--text", text["fr"], "--out", monolingual) == 0
+    refused.rows(
+        """
+        backtranslate {words} --into xx                 :: xx
+            --into fr                                   :: --into
+            --into ""                                   :: --into
+        backtranslate {words} --into en
+            --path no.pt                                :: no.pt
+            --path {english_german} --out {out}         :: fr
+            --max-ratio 0.5                             :: --max-ratio
+            --max-ratio nan                             :: --max-ratio
+            --part-lines 0                              :: --part-lines
+            --sampling --beam 3                         :: --beam
+            --sampling-topk 3                           :: --sampling-topk
+            --sampling --seed 9223372036854775808       :: --seed
+            --min-len 1900 --max-len-b 2000 --out {out} :: --min-len
+            --max-ratio 1 --min-len 12 --out {out}      :: --text
+            --workers 0                                 :: --workers
+            --max-pieces 0                              :: --max-pieces
+            --text fr=no.txt                            :: no.txt
+            --average best-2                            :: --average
+            --beam 0                                    :: --beam
+            --out {mine}                                :: {mine}
+            --out {monolingual}                         :: tdo backtranslate
+        """,
+        words=tuple(given(tmp_path / "out", "--text", text["fr"])),
+        english_german=trained("--langs", "en,de", "--lang-pairs", "en-de,de-en", *SHORT),
+        out=temporary() / "backtranslated",  # written before the mistake is seen
+        mine=mine,
+        monolingual=monolingual,
     )
-    make(tmp_path / "lone", "--text", text["fr"], "--into", "en", code=2)
-    assert "one of tdo backtranslate" in capsys.readouterr().err

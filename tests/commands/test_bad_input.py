@@ -3,9 +3,7 @@
 import functools
 import shutil
 
-import pytest
 import torch
-from support.commands import refused
 from support.data import (
     CROSS_ENTROPY,
     ENCODER_DECODER,
@@ -14,7 +12,6 @@ from support.data import (
     TASK,
     TDO,
     TRAIN,
-    built,
     databin,
     dictionary,
     generate,
@@ -28,15 +25,6 @@ from support.made import made_once
 BASE = ("--task", "tdo_translation", *TASK, *TAG, *TRAIN)
 GENERATE = ("--task", "tdo_translation", *TAG, "--beam", "2", "--max-len-b", "8")
 DE_FR = ("-s", "de", "-t", "fr", "--gen-subset", "test")
-
-
-def raised_by(function, *flags, **options):
-    """The one line of an error that a command shows so."""
-    with pytest.raises(Exception, match="") as raised:
-        function(*flags, **options)
-    assert getattr(raised.value, "one_line", False), repr(raised.value)
-    assert "\n" not in str(raised.value)
-    return str(raised.value)
 
 
 @made_once
@@ -64,84 +52,53 @@ def other_data(out, name):
 
 # --- the command line ------------------------------------------------------------------------
 
-TRAINING = {
-    "M above": (("--tdo-target-layer", "3"), "`--tdo-target-layer` must be from 0 to 2"),
-    "M below": (("--tdo-target-layer", "-1"), "`--tdo-target-layer` must be from 0 to 2"),
-    "adaptation without a stage": (
-        ("--tdo-target-layer", "0"),
-        "`--tdo-adaptation-dim` must be 0 if `--tdo-target-layer` is 0",
-    ),
-    "negative width": (("--tdo-model-dim", "-8"), "`--tdo-model-dim` must be positive; it is -8"),
-    "negative FFN": (("--tdo-ffn-dim", "-1"), "must be positive; it is -1"),
-    "negative layers": (("--tdo-layers", "-3"), "`--tdo-layers` must be positive; it is -3"),
-    "heads": (("--tdo-heads", "3"), "`--tdo-model-dim` must be a multiple of `--tdo-heads`"),
-    "dropout": (("--dropout", "1.5"), "`--dropout` must be at least 0 and below 1; it is 1.5"),
-    "layers of the other topology": (
-        ("--tdo-encoder-layers", "2"),
-        "`--tdo-encoder-layers` must not be set if `--tdo-topology` is decoder-only; it is 2",
-    ),
-    "InstruCL layer": (
-        (*INSTRUCL, "--instrucl-layer", "4"),
-        "`--instrucl-layer` must be from 1 to 3",
-    ),
-    "InstruCL layer of an encoder-decoder": (
-        (*INSTRUCL, *ENCODER_DECODER, "--instrucl-layer", "3"),
-        "`--instrucl-layer` must be from 1 to 2",
-    ),
-    "hyphens": (
-        ("--langs", "en,de,pt-BR", "--lang-pairs", "en-de,en-pt-BR"),
-        "of codes without a hyphen (pt_BR for pt-BR); it has en-pt-BR",
-    ),
-    "half a direction": (("--lang-pairs", "en-de,en-"), "must be directions such as en-de"),
-    "unknown language": (("--lang-pairs", "en-de,en-xx"), "xx"),
-    "reservsed directions": (
-        ("--enable-reservsed-directions-shared-datasets",),
-        "`--enable-reservsed-directions-shared-datasets` must be off",
-    ),
-    "missing split": (("--valid-subset", "dev"), "`data` must have split dev"),
-    "missing direction": (("--lang-pairs", "en-de,de-fr"), "must have split train for each of"),
-    "no such folder": ((), "`data` must be a folder of fairseq-preprocess"),
-}
-IN_A_PROCESS = ("M above", "InstruCL layer of an encoder-decoder")
+
+def test_training(refused, tmp_path):
+    other, latin = tmp_path / "other", tmp_path / "latin"
+    for folder in (other, latin):
+        shutil.copytree(databin(), folder)
+    dictionary(other / "dict.fr.txt", ("fr", "es"))
+    (latin / "dict.fr.txt").write_bytes("été 1\n".encode("latin-1"))
+    refused.rows(
+        """
+        fairseq-train {data} {base}
+            --tdo-target-layer 3                      :: --tdo-target-layer
+            --tdo-target-layer -1                     :: --tdo-target-layer
+            --tdo-target-layer 0                      :: --tdo-adaptation-dim
+            --tdo-model-dim -8                        :: --tdo-model-dim
+            --tdo-ffn-dim -1                          :: ffn-dim
+            --tdo-layers -3                           :: --tdo-layers
+            --tdo-heads 3                             :: --tdo-heads
+            --dropout 1.5                             :: --dropout
+            --tdo-encoder-layers 2                    :: --tdo-encoder-layers
+            --tdo-target-layer 9 --tdo-heads -1       :: --tdo-heads
+            --tdo-heads -1 --tdo-target-layer 9       :: --tdo-target-layer
+            {instrucl} --instrucl-layer 4             :: --instrucl-layer
+            {instrucl} {encoder} --instrucl-layer 3   :: --instrucl-layer
+            --langs en,de,pt-BR --lang-pairs en-de,en-pt-BR :: pt_BR
+            --lang-pairs en-de,en-                    :: --lang-pairs
+            --lang-pairs en-de,en-xx                  :: xx
+            --enable-reservsed-directions-shared-datasets :: --enable-reservsed
+            --valid-subset dev                        :: dev
+            --lang-pairs en-de,de-fr                  :: train
+        fairseq-train {nowhere} {base}                :: data
+        fairseq-train {other} {base}                  :: dictionary
+        fairseq-train {latin} {base}                  :: encoding
+        """,
+        data=databin(),
+        base=(*BASE, *TDO, *CROSS_ENTROPY, "--max-update", "1"),
+        instrucl=INSTRUCL,
+        encoder=ENCODER_DECODER,
+        nowhere=tmp_path / "nowhere",
+        other=other,
+        latin=latin,
+    )
 
 
-def training_flags(name):
-    flags, _ = TRAINING[name]
-    data = temporary() / "nowhere" if name == "no such folder" else databin()
-    return (data, *BASE, *TDO, *CROSS_ENTROPY, *flags, "--max-update", "1")
-
-
-@pytest.mark.parametrize("name", IN_A_PROCESS)
-def test_training_ends_in_one_line(name, tmp_path):
-    assert TRAINING[name][1] in refused("train", *training_flags(name), "--save-dir", tmp_path)
+def test_a_process(refused, tmp_path):
+    flags = (*BASE, *TDO, *CROSS_ENTROPY, "--tdo-target-layer", "3", "--save-dir", tmp_path)
+    refused("fairseq-train", databin(), *flags, names="--tdo-target-layer", process=True)
     assert not list(tmp_path.rglob("*.pt"))
-
-
-def start(*flags, data=None):
-    """All that a training does before its first batch, without hydra."""
-    task, _, _ = built(*flags, data=data)
-    args = task.args
-    task.load_dataset("train" if args.valid_subset == "valid" else args.valid_subset, epoch=1)
-
-
-@pytest.mark.parametrize("name", TRAINING)
-def test_training_raises_what_is_shown_as_one_line(name):
-    data, *flags = map(str, training_flags(name))
-    assert TRAINING[name][1] in raised_by(start, *flags, data=data)
-
-
-def test_dictionaries_that_differ_among_languages(tmp_path):
-    data = tmp_path / "data"
-    shutil.copytree(databin(), data)
-    dictionary(data / "dict.fr.txt", ("fr", "es"))
-    line = raised_by(start, *BASE, *TDO, *CROSS_ENTROPY, data=data)
-    assert "`data` must have one dictionary for all source languages" in line
-
-
-def test_all_that_is_wrong_is_told_at_once():
-    flags = ("--tdo-target-layer", "9", "--tdo-heads", "-1", "--dropout", "2")
-    line = raised_by(start, *BASE, *TDO, *CROSS_ENTROPY, *flags)
-    assert all(f"`{flag}`" in line for flag in flags[::2])
 
 
 # --- checkpoints -----------------------------------------------------------------------------
@@ -160,60 +117,38 @@ def restore_flags(*flags, path=None):
     return (*BASE, *TDO, *CROSS_ENTROPY, *restore, *limits, *flags)
 
 
-def test_restoring_another_architecture(tmp_path):
-    flags = restore_flags("--tdo-ffn-dim", "16")
-    line = refused("train", databin(), *flags, "--save-dir", tmp_path)
-    assert str(checkpoint()) in line
-    assert "architecture" in line
+def test_restoring(refused, tmp_path):
+    with refused.raised("a truncated checkpoint", names=truncated()):
+        train(tmp_path, *restore_flags(path=truncated()))
+    with refused.raised("another order of the dictionary", names="dictionary"):
+        train(tmp_path, *restore_flags(), data=other_data("reordered"))
+    flags = restore_flags("--tdo-ffn-dim", "16", "--save-dir", tmp_path)
+    refused("fairseq-train", databin(), *flags, names=checkpoint(), process=True)
     assert not list(tmp_path.rglob("*.pt"))
 
 
-def test_restoring_a_truncated_checkpoint(tmp_path):
-    line = raised_by(train, tmp_path, *restore_flags(path=truncated()))
-    assert f"{truncated()} is not a complete checkpoint" in line
+def generate_flags(*flags, path=None):
+    return (*GENERATE, *TASK, *DE_FR, "--path", path or checkpoint(), *flags)
 
 
-def test_restoring_beside_another_dictionary_of_the_same_size(tmp_path):
-    line = raised_by(train, tmp_path, *restore_flags(), data=other_data("reordered"))
-    assert "dictionary must be the checkpoint's" in line
-
-
-def generate_flags(*flags, path=None, languages=TASK):
-    where = ("--path", path or checkpoint())
-    return (*GENERATE, *languages, *DE_FR, *where, *flags)
-
-
-def test_generating_with_another_number_of_words():
-    flags = generate_flags("-t", "en", "--gen-subset", "valid")
-    assert "dictionary" in raised_by(generate, *flags, data=other_data("longer"))
-
-
-def test_generating_with_the_same_words_in_another_order():
-    flags = generate_flags("-t", "en", "--gen-subset", "valid")
-    line = raised_by(generate, *flags, data=other_data("reordered"))
-    assert "dictionary must be the checkpoint's" in line
-
-
-def test_generating_with_a_truncated_checkpoint():
-    line = refused("generate", databin(), "--cpu", *generate_flags(path=truncated()))
-    assert f"{truncated()} is not a complete checkpoint" in line
-
-
-def test_generating_a_missing_split():
-    line = raised_by(generate, *generate_flags("--gen-subset", "spam"))
-    assert "`data` must have split spam" in line
-
-
-def test_generating_too_long_sentences():
-    line = raised_by(generate, *generate_flags("--max-source-positions", "4"))
-    assert "must be at least the longest sentence; they are (4, 1024)" in line
-    assert "--skip-invalid-size-inputs-valid-test" in line
-
-
-def test_generating_with_other_languages():
-    """The order of --langs fixes the tags."""
-    languages = ("--langs", "de,en,fr,es", "--lang-pairs", "de-fr")
-    assert "must be the checkpoint's" in raised_by(generate, *generate_flags(languages=languages))
+def test_generating(refused):
+    refused.rows(
+        """
+        fairseq-generate {longer} {flags} -t en --gen-subset valid     :: dictionary
+        fairseq-generate {reordered} {flags} -t en --gen-subset valid  :: dictionary
+        fairseq-generate {data} {flags}
+            --gen-subset spam                          :: spam
+            --max-source-positions 4                   :: --skip-invalid-size-inputs-valid-test
+            --langs de,en,fr,es --lang-pairs de-fr     :: checkpoint's
+        """,
+        flags=generate_flags(),
+        data=databin(),
+        longer=other_data("longer"),
+        reordered=other_data("reordered"),
+    )
+    cut = truncated()
+    words = ("fairseq-generate", databin(), "--cpu", *generate_flags(path=cut))
+    refused(*words, names=cut, process=True)
 
 
 def test_a_checkpoint_without_a_dictionary_to_compare_loads(tmp_path):

@@ -23,66 +23,39 @@ METRICS = {
 }
 
 
-@pytest.fixture(scope="module")
-def benched(run, tmp_path_factory):
-    """What a small run printed, and the folder of its files."""
-    folder = tmp_path_factory.mktemp("bench")
-    files = ("--json", folder / "rows.json", "--plot", folder / "growth.png")
-    done = run("tdo", *SMALL, "--rounds", "2", *files, limit=400, env=ENVIRONMENT)
-    assert done.returncode == 0, done.stderr
-    return done, folder
-
-
 @pytest.mark.full
-def test_rows_have_what_they_need(benched):
-    _, folder = benched
-    rows = json.loads((folder / "rows.json").read_text())
+def test_the_table_and_the_files(run, tmp_path):
+    files = [tmp_path / name for name in ("rows.json", "growth.png")]
+    options = ("--rounds", "1", "--json", files[0], "--plot", files[1])
+    done = run("tdo", *SMALL, *options, limit=400, env=ENVIRONMENT)
+    assert done.returncode == 0 and "Warning" not in done.stderr, done.stderr
+    rows, baselines = json.loads(files[0].read_text()), {}
+    lines = done.stdout.splitlines()
+    assert lines[0].startswith("device cpu, hardware ")
+    assert sum(line.startswith("| ") for line in lines) == 2 + len(rows)
+    assert lines[-2:] == [*map(str, files)]
+    assert {*tmp_path.iterdir()} == {*files}
     for row in rows:
         least, most = row["spread"]
-        assert 0 < least <= row["ratio"] <= most
-        assert row["system"] == "two-stream"
         settings = row["settings"]
+        assert 0 < least <= row["ratio"] <= most and row["system"] == "two-stream"
         assert settings["cost"] > 0 and settings["baseline_cost"] > 0
         assert settings["hardware"] and settings["precision"] == "fp32"
         assert settings["text"] == "the embedded corpus" and settings["languages"] >= 4
-    table = [row for row in rows if row["settings"]["axis"] is None]
-    baselines = {}
-    for row in table:
-        baselines.setdefault(row["metric"], []).append(row["baseline"])
+        if settings["axis"] is None:
+            baselines.setdefault(row["metric"], []).append(row["baseline"])
     assert baselines == METRICS
     axes = {row["settings"]["axis"] for row in rows} - {None}
     assert axes == {"sentence_length", "batch_tokens", "languages"}
 
 
-@pytest.mark.full
-def test_the_table_and_the_files_are_named(benched):
-    done, folder = benched
-    lines = done.stdout.splitlines()
-    assert lines[0].startswith("device cpu, hardware ")
-    rows = json.loads((folder / "rows.json").read_text())
-    assert sum(line.startswith("| ") for line in lines) == 2 + len(rows)
-    assert lines[-2:] == [str(folder / "rows.json"), str(folder / "growth.png")]
-    assert {path.name for path in folder.iterdir()} == {"rows.json", "growth.png"}
-    assert "round 2 of 2: two-stream " in done.stderr
-    assert "Warning" not in done.stderr
-
-
-@pytest.mark.full
-def test_a_refused_option_is_one_line(run):
-    done = run("tdo", *SMALL, "--options=--nonsense")
-    assert done.returncode == 2
-    assert done.stderr.count("\n") == 1
-    assert "`--options` must be options of fairseq-train" in done.stderr
-
-
-@pytest.mark.long
 @pytest.mark.parametrize(
     ("send", "number", "code"),
     mostly_full([(os.killpg, signal.SIGINT, 130), (os.kill, signal.SIGTERM, 143)]),
     ids=["an interrupt of all", "the end of one"],
 )
 def test_a_signal_ends_every_process(send, number, code, tmp_path):
-    command = [str(Path(PYTHON).with_name("tdo")), *SMALL, "--rounds", "1000"]
+    command = [str(Path(PYTHON).with_name("tdo")), *SMALL, "train", "--rounds", "1000"]
     with subprocess.Popen(
         command,
         stdout=subprocess.DEVNULL,

@@ -2,6 +2,7 @@
 
 import functools
 import re
+import sys
 
 import pytest
 from support.commands import command, environment, hypotheses, logged, scores, succeed
@@ -19,20 +20,22 @@ from support.data import (
     train,
 )
 from support.made import made_once
+from support.processes import finished
 
 GENERATE = (*TASK, *TAG, "--beam", "3", "--max-len-b", "10")
 DE_FR = ("-s", "de", "-t", "fr", "--gen-subset", "test")
 
 
 @made_once
-def model(folder, task, seed):
-    flags = ("--task", task, *TASK, *TAG, *TRAIN, *TDO, *CROSS_ENTROPY, "--seed", seed)
-    train(folder, *flags, "--max-update", "12", "--no-epoch-checkpoints", "--max-epoch", "6")
-
-
-def checkpoint(task="tdo_translation", seed="3"):
+def model(folder, seed):
     """A model that has seen a few batches."""
-    return model(task, seed) / "checkpoint_last.pt"
+    flags = ("--task", "tdo_translation", *TASK, *TAG, *TRAIN, *TDO, *CROSS_ENTROPY)
+    ending = ("--max-update", "12", "--no-epoch-checkpoints", "--max-epoch", "6")
+    train(folder, *flags, "--seed", seed, *ending)
+
+
+def checkpoint(seed="3"):
+    return model(seed) / "checkpoint_last.pt"
 
 
 def generate_flags(*flags, task="tdo_translation", path=None):
@@ -47,12 +50,9 @@ def generated(*flags, **options):
 
 
 def test_the_filter_makes_warnings_of_our_files_errors():
-    import subprocess
-    import sys
-
     for module, fails in (("tdo_plugin.modules.stack", True), ("elsewhere", False)):
         code = f"import warnings; warnings.warn_explicit('x', UserWarning, 'f', 1, '{module}')"
-        done = subprocess.run([sys.executable, "-c", code], env=environment(), capture_output=True)
+        done = finished([sys.executable, "-c", code], env=environment())
         assert (done.returncode != 0) == fails
 
 
@@ -69,22 +69,17 @@ def test_preprocess(tmp_path):
 @pytest.mark.parametrize("task", ["tdo_translation", "translation_multi_simple_epoch"])
 def test_train_validate(task, tmp_path):
     criterion = INSTRUCL if task == "tdo_translation" else CROSS_ENTROPY
-    output = succeed(
-        "train",
-        *(databin(), "--task", task, *TASK, *TAG, *TRAIN, *TDO, *criterion),
-        *("--max-update", "3", "--save-dir", tmp_path),
-    )
+    task_flags = (databin(), "--task", task, *TASK, *TAG)
+    ending = ("--max-update", "3", "--save-dir", tmp_path)
+    output = succeed("train", *task_flags, *TRAIN, *TDO, *criterion, *ending)
     losses = logged(output, "loss")
     assert len(losses) == 3
     assert (len(logged(output, "instrucl_loss")) == 3) == (criterion is INSTRUCL)
     (valid_loss,) = logged(output, "valid_loss")
     if task == "tdo_translation":
-        again = succeed(
-            "validate",
-            *(databin(), "--task", task, *TASK, *TAG, "--cpu", "--valid-subset", "valid"),
-            *("--path", tmp_path / "checkpoint_last.pt", "--max-tokens", "120"),
-            *("--log-format", "json"),
-        )
+        flags = ("--cpu", "--valid-subset", "valid", "--max-tokens", "120", "--log-format", "json")
+        path = ("--path", tmp_path / "checkpoint_last.pt")
+        again = succeed("validate", *task_flags, *flags, *path)
         assert logged(again, "valid_loss") == [valid_loss]
         assert logged(again, "valid_instrucl_loss") == logged(output, "valid_instrucl_loss")
 
@@ -99,22 +94,19 @@ def test_generate():
     assert re.search(r"Generate test with beam=3: BLEU4 = ", output)
 
 
-def test_generate_does_not_depend_on_the_batch_size():
-    output = generated("--batch-size", "1")
+@pytest.mark.parametrize(
+    ("flags", "task", "tolerance"),
+    [
+        (("--batch-size", "1"), "tdo_translation", {"abs": 1e-3}),
+        ((), "translation_multi_simple_epoch", {"rel": 1e-5}),
+        (("--whole-search",), "tdo_translation", {"rel": 1e-5}),
+    ],
+    ids=["one at a time", "stock task", "whole vocabulary"],
+)
+def test_other_ways_to_generate_give_the_same(flags, task, tolerance):
+    output = generated(*flags, task=task)
     assert hypotheses(output) == hypotheses(generated())
-    assert scores(output) == pytest.approx(scores(generated()), abs=1e-3)
-
-
-def test_generate_with_the_stock_task_gives_the_same():
-    output = generated(task="translation_multi_simple_epoch")
-    assert hypotheses(output) == hypotheses(generated())
-    assert scores(output) == pytest.approx(scores(generated()), rel=1e-5)
-
-
-def test_generate_by_a_search_of_the_whole_vocabulary():
-    output = generated("--whole-search")
-    assert hypotheses(output) == hypotheses(generated())
-    assert scores(output) == pytest.approx(scores(generated()), rel=1e-5)
+    assert scores(output) == pytest.approx(scores(generated()), **tolerance)
 
 
 def test_generate_with_prefixes():
@@ -177,9 +169,7 @@ def test_interactive_with_an_over_long_line():
     assert "Traceback" not in done.stderr
     (line,) = [line for line in done.stderr.split("\n") if line.startswith("error:")]
     assert "must be at least the longest sentence; they are (20, 1024), 1 is longer" in line
-    skipped = interactive(
-        ["eins zwei", long],
-        *(*limits, "--buffer-size", "2", "--skip-invalid-size-inputs-valid-test"),
-    )
+    skip = "--skip-invalid-size-inputs-valid-test"
+    skipped = interactive(["eins zwei", long], *limits, "--buffer-size", "2", skip)
     assert skipped.returncode == 0, skipped.stderr
     assert sorted(hypotheses(skipped.stdout)) == [0]

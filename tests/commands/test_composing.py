@@ -79,38 +79,24 @@ def test_commands_do_without_hydra(name: str) -> None:
 @pytest.mark.full
 def test_configs_do_without_hydra(subtests: pytest.Subtests) -> None:
     """One of each file: others have the same flags with other values."""
-    for file, config in {
-        name.partition("/")[0]: config for name, config in systems().items()
-    }.items():
+    one_each = {name.partition("/")[0]: config for name, config in systems().items()}
+    for file, config in one_each.items():
         with subtests.test(file):
             args = parsed("config", *config.words())
             assert repr(QUICK(args)) == result(HYDRAS, args)
 
 
-def chosen() -> list[tuple[str, str]]:
-    """Each task, and each choice of fairseq's registries and ours, in one command line."""
-    of_registries = [
-        (name, choice) for name, registry in REGISTRIES.items() for choice in registry["registry"]
-    ]
-    return [*(("task", task) for task in TASK_REGISTRY), *of_registries]
-
-
 @pytest.mark.full
 def test_every_choice(subtests: pytest.Subtests) -> None:
-    for name, choice in chosen():
-        with subtests.test(f"{name} {choice}"):
-            args = parsed("stock")
-            setattr(args, name, choice)
-            assert result(MENDED, args) == result(HYDRAS, args)
-
-
-@pytest.mark.full
-def test_every_architecture(subtests: pytest.Subtests) -> None:
-    for arch in ARCH_MODEL_REGISTRY:
-        with subtests.test(arch):
-            args = parsed("stock")
-            args.arch = arch
-            assert result(MENDED, args) == result(HYDRAS, args)
+    """Of tasks, architectures, and what fairseq's registries have of it and of us."""
+    registries = {"task": TASK_REGISTRY, "arch": ARCH_MODEL_REGISTRY}
+    registries |= {name: registry["registry"] for name, registry in REGISTRIES.items()}
+    for name, choices in registries.items():
+        for choice in choices:
+            with subtests.test(f"{name} {choice}"):
+                args = parsed("stock")
+                setattr(args, name, choice)
+                assert result(MENDED, args) == result(HYDRAS, args)
 
 
 @pytest.mark.parametrize("text", mostly_full(TEXTS, quick=6), ids=repr)
@@ -143,12 +129,11 @@ def test_lists() -> None:
 
 def test_fairseq_does_without_hydra(monkeypatch: pytest.MonkeyPatch) -> None:
     """Its own function, as commands find it, where hydra can do nothing."""
-    monkeypatch.setattr(ConfigLoaderImpl, "load_configuration", None)
     for name in ("train", "generate"):
-        settings = utils.convert_namespace_to_omegaconf(parsed(name))
-        monkeypatch.undo()
+        with monkeypatch.context() as patch:
+            patch.setattr(ConfigLoaderImpl, "load_configuration", None)
+            settings = utils.convert_namespace_to_omegaconf(parsed(name))
         assert repr(settings) == result(HYDRAS, parsed(name))
-        monkeypatch.setattr(ConfigLoaderImpl, "load_configuration", None)
 
 
 def test_what_is_refused_is_said_by_hydra_alone(caplog: pytest.LogCaptureFixture) -> None:
@@ -175,8 +160,7 @@ def test_what_could_be_read_otherwise_is_left_to_hydra() -> None:
             composing.composed("config", [choice])
 
 
-def test_where_hydra_is_not_asked() -> None:
-    """Nearly everything that fairseq writes is of a known form."""
+def test_nearly_all_that_fairseq_writes_is_of_a_known_form() -> None:
     overrides, _ = override_module_args(parsed("train"))
     assert len(overrides) > 200
     for line in overrides:

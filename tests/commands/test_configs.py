@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from support.configs import OldConfig, named, old_configs, systems, torchrun
+from support.configs import named, systems, torchrun
 from support.covering import in_turn
 
 from tdo_plugin.data.databin import DataFolder
@@ -16,61 +16,12 @@ MACHINES = {
     "one-node": Machine(gpus=4),
     "two-nodes": Machine(gpus=4, nodes=2, rendezvous="first:29500"),
 }
-# what systems have otherwise than their presets
-OWN = {
-    "two-stage-start": (  # the sizes of the toy tables
-        "--tdo-layers",
-        "--tdo-target-layer",
-        "--tdo-model-dim",
-        "--tdo-ffn-dim",
-        "--tdo-heads",
-        "--tdo-norm",
-    ),
-    "quickstart": (  # the small model with fewer layers, and the recipe
-        "--tdo-layers",
-        "--tdo-target-layer",
-        "--tdo-init",
-    ),
-    "own-data": ("--tdo-init",),  # the recipe
-    "multi30k": ("--tdo-init",),  # the recipe
-    "ted19-tuned": (  # those of 1.2 billion parameters are larger than the wide preset
-        "--tdo-layers",
-        "--tdo-target-layer",
-        "--tdo-encoder-layers",
-        "--tdo-decoder-layers",
-        "--tdo-ffn-dim",
-        "--tdo-freeze-embeddings",
-    ),
-    "opus100-tables": (
-        "--tdo-encoder-layers",
-        "--tdo-decoder-layers",
-        "--tdo-share-embeddings",
-        "--tdo-decoder-attention",
-        "--tdo-laln",
-        "--tdo-lalt",
-        "--tdo-init",
-    ),
-    "tpdm-tables": (
-        "--tdo-encoder-layers",
-        "--tdo-decoder-layers",
-        "--tdo-model-dim",
-        "--tdo-ffn-dim",
-        "--tdo-heads",
-        "--tdo-share-embeddings",
-        "--tdo-position-embedding",
-        "--tdo-cut-residual",
-        "--tdo-tpdm-layer",
-        "--tdo-tpdm-gate",
-    ),
-    "neurons-tables": ("--tdo-ffn-dim", "--tdo-target-attention", "--tdo-adapter-dim"),
-    "tlm-tables": (
-        "--tdo-layers",
-        "--tdo-model-dim",
-        "--tdo-ffn-dim",
-        "--tdo-heads",
-        "--tdo-positions",
-    ),
-}
+# the systems that are their presets, and what they have beside them
+AS_PRESETS = ("tdo/", "multi30k/", "own-data/")
+BESIDE = (
+    *("--tdo-source-attention", "--tdo-adaptation-dim", "--tdo-init", "--tdo-freeze-embeddings"),
+    *("--tdo-stage1-ffn-dim", "--tdo-stage2-ffn-dim"),
+)
 
 AUTHORS = [("many-to-many", 8, 16384, "0.3"), ("one-to-many", 12, 32768, "0.1")]
 
@@ -154,28 +105,23 @@ def _check_training(config: Config, machine: str, data: DataFolder) -> None:
 
 
 def test_systems_agree_with_their_architecture(data: DataFolder, subtests: pytest.Subtests) -> None:
-    """The numbers that a paper's system spells out are those of the preset that it names."""
-    for old in old_configs():
-        with subtests.test(system=old.name):
-            _check_preset(old, data)
+    """The numbers that a system spells out are those of the preset that it names."""
+    for name, config in systems().items():
+        if name.startswith(AS_PRESETS):
+            with subtests.test(system=name):
+                _check_preset(config, data)
 
 
-def _check_preset(old: OldConfig, data: DataFolder) -> None:
+def _check_preset(config: Config, data: DataFolder) -> None:
     from fairseq import options
 
-    config = named(old.name, old.scale)
     words, _ = train_words(config, data, Path("/save"), Machine(), "fp32", [])
     arguments = words[1:]
     args = options.parse_args_and_arch(options.get_training_parser(), arguments)
-    if not args.arch.startswith("tdo_"):
-        return
-    own = OWN.get(old.file.partition("/")[0], ())
     kept, skip = [], False
     for word in arguments:
         if word.startswith("--"):
-            skip = word.startswith("--tdo-") and word not in (
-                "--tdo-source-attention", "--tdo-adaptation-dim", *own,
-            )  # fmt: skip
+            skip = word.startswith("--tdo-") and word not in BESIDE
         if not skip:
             kept.append(word)
     preset = options.parse_args_and_arch(options.get_training_parser(), kept)

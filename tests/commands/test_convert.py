@@ -6,10 +6,11 @@ from argparse import Namespace
 from pathlib import Path
 
 import pytest
+import sentencepiece
 import torch
-from support.data import (
-    databin,
-)
+from fairseq import checkpoint_utils
+from safetensors.torch import load_file, save_file
+from support.data import databin
 from support.pretrained import (
     NLLB_CODES,
     SIZES,
@@ -28,10 +29,16 @@ from tdo_compat.checkpoint import safe_load
 from tdo_plugin.pretrained.fairseq_own import DATA_SOURCES
 
 
+def originals(path: Path) -> dict[str, torch.Tensor]:
+    return load_file(path / "model.safetensors")
+
+
+def converted(out: Path) -> dict[str, torch.Tensor]:
+    return safe_load(str(out / "model.pt"), map_location="cpu")["model"]
+
+
 def test_a_checkpoint_of_fairseq_is_the_same_function(tmp_path):
     """The dictionary lacks the tags, which fairseq's task adds while it runs."""
-    from fairseq import checkpoint_utils
-
     output = convert(fairseq_checkpoint(), tmp_path / "out", *own_files(), to="tdo_encoder_decoder")
     assert "2 + 4 layers, d = 16, 2 heads, 35 entries, 4 languages" in output
     assert re.search(r"rows 31 to 34 are the tags missing in", output)
@@ -56,19 +63,18 @@ def test_a_two_stage_model_is_made_of_decoder_layers(family, tmp_path):
     out = tmp_path / "out"
     output = convert(folder(family), out, family=family)
     model, dictionary = loaded(out)
-    parameters = safe_load(str(out / "model.pt"), map_location="cpu")["model"]
-    original = _tensors(folder(family))
-    for ours, theirs in (
-        ("stack.layers.2.attention.key.weight", "decoder.layers.2.self_attn.k_proj.weight"),
-        ("stack.layers.0.feed_forward.outer.bias", "decoder.layers.0.fc2.bias"),
-        (
-            "stack.layers.3.feed_forward_residual.norm.weight",
-            "decoder.layers.3.final_layer_norm.weight",
-        ),
-        ("stack.output_block.1.bias", "decoder.layer_norm.bias"),
-        ("embeddings.source.weight", "shared.weight"),
-    ):
-        assert torch.equal(parameters[f"core.{ours}"], original[f"model.{theirs}"]), ours
+    parameters = converted(out)
+    original = originals(folder(family))
+    for ours, theirs in {
+        "stack.layers.2.attention.key": "decoder.layers.2.self_attn.k_proj",
+        "stack.layers.0.feed_forward.outer": "decoder.layers.0.fc2",
+        "stack.layers.3.feed_forward_residual.norm": "decoder.layers.3.final_layer_norm",
+        "stack.output_block.1": "decoder.layer_norm",
+        "embeddings.source": "shared",
+    }.items():
+        for part in ("weight",) if theirs == "shared" else ("weight", "bias"):
+            weight = parameters[f"core.{ours}.{part}"]
+            assert torch.equal(weight, original[f"model.{theirs}.{part}"]), ours
     spec = model.core.spec
     assert (spec.num_layers, spec.target_layer, spec.adaptation_dim, spec.norm) == (4, 2, 32, "pre")
     record = facts(out)
@@ -81,12 +87,6 @@ def test_a_two_stage_model_is_made_of_decoder_layers(family, tmp_path):
     assert record["parameters"] == record["taken"] + sum(record["new"].values())
     for word in ("taken:", "dropped:", "new:", "rows:", "written:"):
         assert word in output
-
-
-def _tensors(path: Path):
-    from safetensors.torch import load_file
-
-    return load_file(path / "model.safetensors")
 
 
 def test_rows_keep_their_meaning(tmp_path):
@@ -103,13 +103,11 @@ def test_rows_keep_their_meaning(tmp_path):
             assert tokenizer.convert_tokens_to_ids(piece) == row
         for language in ("en", "fr"):
             if family == "nllb":
-                code = NLLB_CODES[language]
-                row = tokenizer.convert_tokens_to_ids(code)
-                assert dictionary.index(f"__{code}__") == row
+                language = NLLB_CODES[language]
+                row = tokenizer.convert_tokens_to_ids(language)
             else:
                 row = tokenizer.lang_token_to_id[f"__{language}__"]
-                assert dictionary.index(f"__{language}__") == row
-            assert row != dictionary.unk()
+            assert dictionary.index(f"__{language}__") == row != dictionary.unk()
         assert len({*dictionary.symbols}) == len(dictionary)
 
 
@@ -142,7 +140,7 @@ def as_fairseq_has_it(family: str, out: Path, has_tags: bool) -> tuple[object, .
     first = len(pieces())
     languages = [symbol[2:-2] for symbol in symbols[first:] if symbol.startswith("__")]
     parameters = {
-        name.removeprefix("model."): tensor for name, tensor in _tensors(folder(family)).items()
+        name.removeprefix("model."): tensor for name, tensor in originals(folder(family)).items()
     }
     table = parameters.pop("shared.weight")
     for name in ("encoder.embed_tokens", "decoder.embed_tokens", "decoder.output_projection"):
@@ -169,10 +167,8 @@ def test_both_formats_of_a_model_give_the_same_rows(family, has_tags, tmp_path):
     original, *files = as_fairseq_has_it(family, tmp_path, has_tags)
     output = convert(original, tmp_path / "one", *files, family=family)
     convert(folder(family), tmp_path / "other", family=family)
-    (fairseq_model, names), (folder_model, expected) = (
-        loaded(tmp_path / "one"),
-        loaded(tmp_path / "other"),
-    )
+    fairseq_model, names = loaded(tmp_path / "one")
+    folder_model, expected = loaded(tmp_path / "other")
     assert len(names) == len(expected)
     unnamed = range(len(names)) if family == "m2m100" else range(len(names) - 3)
     assert [names[row] for row in unnamed] == [expected[row] for row in unnamed]
@@ -188,9 +184,7 @@ def test_both_formats_of_a_model_give_the_same_rows(family, has_tags, tmp_path):
 
 @pytest.mark.parametrize("ending", ["safetensors", "bin"])
 def test_weights_in_parts(ending, tmp_path):
-    from safetensors.torch import save_file
-
-    whole = _tensors(folder("m2m100"))
+    whole = originals(folder("m2m100"))
     several = copied("m2m100", tmp_path / "several")
     (several / "model.safetensors").unlink()
     name = {"safetensors": "model.safetensors", "bin": "pytorch_model.bin"}[ending]
@@ -211,11 +205,10 @@ def test_weights_in_parts(ending, tmp_path):
 def test_half_precision_becomes_single(tmp_path):
     half = copied("m2m100", tmp_path / "half")
     (half / "model.safetensors").unlink()
-    stored = {key: value.half() for key, value in _tensors(folder("m2m100")).items()}
+    stored = {key: value.half() for key, value in originals(folder("m2m100")).items()}
     torch.save(stored, half / "pytorch_model.bin")
     convert(half, tmp_path / "out", "--layers", "1")
-    parameters = safe_load(str(tmp_path / "out" / "model.pt"), map_location="cpu")["model"]
-    table = parameters["core.embeddings.source.weight"]
+    table = converted(tmp_path / "out")["core.embeddings.source.weight"]
     assert table.dtype == torch.float32
     assert torch.equal(table, stored["model.shared.weight"].float())
 
@@ -236,8 +229,8 @@ def test_which_layers_is_a_choice(tmp_path):
     out = tmp_path / "baseline"
     chosen = ("--layers", "2", "--encoder", "decoder:1,4", "--decoder", "decoder:3-4")
     convert(folder("m2m100"), out, *chosen, to="tdo_encoder_decoder")
-    parameters = safe_load(str(out / "model.pt"), map_location="cpu")["model"]
-    original = _tensors(folder("m2m100"))
+    parameters = converted(out)
+    original = originals(folder("m2m100"))
     name = "feed_forward.inner.weight"
     for side, numbers in (("encoder", (0, 3)), ("decoder", (2, 3))):
         for ours, theirs in enumerate(numbers):
@@ -249,8 +242,7 @@ def test_which_layers_is_a_choice(tmp_path):
     stacks = facts(tmp_path / "first")["stacks"]
     assert stacks == {"encoder_layers": "decoder:1,2", "decoder_layers": "decoder:1,2"}
     convert(folder("m2m100"), tmp_path / "stack", "--layers", "1", "--stack", "encoder:3,2")
-    parameters = safe_load(str(tmp_path / "stack" / "model.pt"), map_location="cpu")["model"]
-    weight = parameters[f"core.stack.layers.0.{name}"]
+    weight = converted(tmp_path / "stack")[f"core.stack.layers.0.{name}"]
     assert torch.equal(weight, original["model.encoder.layers.2.fc1.weight"])
 
 
@@ -265,11 +257,9 @@ def test_new_languages_come_behind_all_rows(tmp_path):
     assert dictionary.symbols[: len(old)] == old.symbols
     assert dictionary.symbols[len(old)] == "__eus__" and len(dictionary) > len(old) + 1
     assert "1 tags and" in output
-    table, before = (converted.core.embeddings.source.weight for converted in (model, old_model))
+    table, before = (each.core.embeddings.source.weight for each in (model, old_model))
     assert torch.equal(table[: len(old)], before)
     assert torch.equal(table[len(old)], before[old.index("__es__")])
-    import sentencepiece
-
     extended = sentencepiece.SentencePieceProcessor(model_file=str(tmp_path / "new" / "spm.model"))
     plain = sentencepiece.SentencePieceProcessor(model_proto=segmentation())
     sentence = "bat hiru zazpi"

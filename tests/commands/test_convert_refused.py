@@ -2,13 +2,11 @@
 
 import json
 import os
-import shutil
 import signal
 from pathlib import Path
 
 import pytest
 import torch
-from support.commands import refused_beside
 from support.data import kept_logging
 from support.pretrained import (
     convert,
@@ -24,130 +22,130 @@ from tdo_plugin.cli import main
 
 
 @pytest.fixture
-def refused(capsys):
-    """The one line of a conversion that is refused; nothing is written."""
+def of_folder(refused, tmp_path):
+    """``of_folder(original, *words, ...)``: a conversion of this folder is refused."""
 
-    def run(original, out, *words, family="m2m100", to="tdo_transformer") -> str:
-        command = ["convert", original, "--from", family, "--to", to, "--out", out, *words]
-        return refused_beside(capsys, out, *command)
+    def run(original, *words, out=None, **told):
+        options = ("--from", "m2m100", "--to", "tdo_transformer", "--out", out or tmp_path / "out")
+        return refused("convert", original, *options, *words, **told)
 
     return run
 
 
-def test_bad_requests_are_one_line(refused, tmp_path):
-    m2m, out = folder("m2m100"), tmp_path / "out"
-    line = refused
-    assert "up to 4, the number in the decoder, or `--layers` must be less" in line(
-        m2m, out, "--layers", "3"
-    )
-    assert "`--layers` must be at most 1000" in line(m2m, out, "--layers", str(10**9))
-    assert "`--seed` must be a whole number from 0 to" in line(m2m, out, "--seed", str(10**20))
-    assert "`--stack` must be encoder or decoder" in line(m2m, out, "--stack", "1-4")
-    assert "`--stack` must be encoder or decoder" in line(m2m, out, "--stack", "decoder:4-1")
-    assert "`--stack` must name 4 layers" in line(m2m, out, "--stack", "decoder:1-3")
-    assert "up to 4" in line(m2m, out, "--stack", "decoder:2-5")
-    assert "`--stack` must not be set" in line(
-        m2m, out, "--stack", "decoder:1-4", to="tdo_encoder_decoder"
-    )
-    assert "`--decoder` must name layers of the decoder" in line(
-        m2m, out, "--layers", "3", "--decoder", "encoder:1-3", to="tdo_encoder_decoder"
-    )
-    assert "none named xx" in line(m2m, out, "--languages", "en,xx")
-    assert "no tags of nllb" in line(m2m, out, family="nllb")
-    assert "at least two" in line(m2m, out, "--languages", "en")
-    assert "`--new-languages` must be new" in line(m2m, out, "--new-languages", "de")
-    assert "must come with `--new-languages`" in line(m2m, out, "--like", "de")
-    assert "must be a file or folder that exists" in line(tmp_path / "none", out)
-    assert "`--dict` must be given" in line(fairseq_checkpoint(), out)
-    assert "`--dict` must be left out" in line(m2m, out, *own_files())
-    for words in (("--adaptation-dim", "8"), ("--target-layer", "1")):
-        for arch in ("tdo_prefix_decoder_only", "tdo_encoder_decoder"):
-            assert f"`{words[0]}` must not be set" in line(m2m, out, *words, to=arch)
-    assert "another's name; de is taken" in line(m2m, out, "--languages", "de=en,fr")
-    assert "letters, digits and _" in line(m2m, out, "--languages", "e-n=en,fr")
-    assert "letters, digits and _" in line(m2m, out, "--new-languages", "e s")
-    new = ("--new-languages", "eus")
-    assert "`--new-pieces` must come with `--new-l" in line(m2m, out, "--new-pieces", "9")
-    assert "`--new-pieces` must come with `--ext" in line(m2m, out, *new, "--new-pieces", "9")
-    text = tmp_path / "text"
-    extend = (*new, "--extend-vocabulary", text)
-    assert "`--extend-vocabulary` must be text files" in line(m2m, out, *extend)
+def test_requests(refused, tmp_path):
+    text, dictionary, spm = (tmp_path / name for name in ("text", "dictionary", "other.model"))
     text.touch()
-    assert "`--new-pieces` must suit the text" in line(m2m, out, *extend)
-    dictionary = tmp_path / "dictionary"
     dictionary.write_text("one 1\ntwo\t-1.5\n")
-    checkpoint = fairseq_checkpoint()
-    assert "line 2 of" in line(checkpoint, out, "--dict", dictionary, "--spm", spm_file())
-    spm = tmp_path / "other.model"
     spm.write_bytes(segmentation())
-    assert "`--spm` must segment text into entries" in line(
-        checkpoint, out, *own_files()[:2], "--spm", spm
+    refused.rows(
+        """
+        convert {m2m} --from m2m100 --to tdo_transformer --out {out}
+            --layers 3                                      :: --layers
+            --layers 1000000000                             :: --layers
+            --seed 100000000000000000000                    :: --seed
+            --stack 1-4                                     :: --stack
+            --stack decoder:4-1                             :: --stack
+            --stack decoder:1-3                             :: --stack
+            --stack decoder:2-5                             :: --stack
+            --to tdo_encoder_decoder --stack decoder:1-4    :: --stack
+            --to tdo_encoder_decoder --layers 3 --decoder encoder:1-3 :: --decoder
+            --languages en,xx                               :: xx
+            --from nllb                                     :: nllb
+            --languages en                                  :: --languages
+            --languages de=en,fr                            :: de
+            --languages e-n=en,fr                           :: --languages
+            --new-languages "e s"                           :: --new-languages
+            --new-languages de                              :: --new-languages
+            --like de                                       :: --new-languages
+            --new-languages eus --new-pieces 9              :: --extend-vocabulary
+            --new-pieces 9                                  :: --new-languages
+            --new-languages eus --extend-vocabulary {none}  :: --extend-vocabulary
+            --new-languages eus --extend-vocabulary {text}  :: --new-pieces
+            --to tdo_prefix_decoder_only --adaptation-dim 8 :: --adaptation-dim
+            --to tdo_prefix_decoder_only --target-layer 1   :: --target-layer
+            --to tdo_encoder_decoder --adaptation-dim 8     :: --adaptation-dim
+            --to tdo_encoder_decoder --target-layer 1       :: --target-layer
+            {own}                                           :: --dict
+        convert {none} --from m2m100 --to tdo_transformer --out {out} :: {none}
+        convert {fairseq} --from m2m100 --to tdo_transformer --out {out} :: --dict
+            --dict {dictionary} --spm {spm_file}            :: line 2
+            {own_dict} --spm {spm}                          :: --spm
+        """,
+        m2m=folder("m2m100"),
+        out=tmp_path / "out",
+        none=tmp_path / "none",
+        text=text,
+        fairseq=fairseq_checkpoint(),
+        dictionary=dictionary,
+        spm=spm,
+        spm_file=spm_file(),
+        own=own_files(),
+        own_dict=own_files()[:2],
     )
-
-
-def test_other_models_are_refused(refused, tmp_path):
-    out = tmp_path / "out"
-    config = folder("m2m100") / "config.json"
-    for changes, message in (
-        ({"activation_function": "gelu"}, "activation_function relu"),
-        ({"model_type": "marian"}, "model_type m2m_100"),
-        ({"d_model": "16"}, "whole number above 0 as d_model"),
-        ({"max_position_embeddings": None}, "above 0 as max_position_embeddings; it is None"),
-        ({"decoder_layers": 5}, "must have decoder.layers.4.self_attn.q_proj.weight"),
-        ({"decoder_layers": 3}, "it also has decoder.layers.3."),
-        ({"encoder_ffn_dim": 12}, "of shape [12, 16]; it has [24, 16]"),
-    ):
-        original = copied("m2m100", tmp_path / "other")
-        (original / "config.json").write_text(
-            json.dumps({**json.loads(config.read_text()), **changes})
-        )
-        assert message in refused(original, out)
-        shutil.rmtree(original)
 
 
 @pytest.mark.parametrize(
-    ("name", "content", "message"),
+    ("changes", "names"),
     [
-        ("model.safetensors", "cut", "model.safetensors must be complete"),
-        ("model.safetensors.index.json", "{", "model.safetensors.index.json must be readable"),
-        ("model.safetensors.index.json", "{}", "model.safetensors.index.json must be readable"),
-        ("sentencepiece.bpe.model", "no", "must be a SentencePiece model"),
-        ("config.json", "[1]", "config.json must be readable"),
-        ("vocab.json", "[1]", "must have a tokenizer of m2m100"),
-        ("tokenizer_config.json", "{", "must have a tokenizer of m2m100"),
-        ("vocab.json", None, "must have vocab.json"),
-        ("model.safetensors", None, "must have model.safetensors or pytorch_model.bin"),
+        ({"activation_function": "gelu"}, "activation_function"),
+        ({"model_type": "marian"}, "model_type"),
+        ({"d_model": "16"}, "d_model"),
+        ({"max_position_embeddings": None}, "max_position_embeddings"),
+        ({"decoder_layers": 5}, "decoder.layers.4.self_attn.q_proj.weight"),
+        ({"decoder_layers": 3}, "decoder.layers.3."),
+        ({"encoder_ffn_dim": 12}, "[12, 16]"),
     ],
 )
-def test_damaged_folders_are_one_line(name, content, message, refused, tmp_path):
+def test_other_models(changes, names, of_folder, tmp_path):
+    original = copied("m2m100", tmp_path / "other")
+    config = original / "config.json"
+    config.write_text(json.dumps({**json.loads(config.read_text()), **changes}))
+    of_folder(original, names=names, case=changes)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "names"),
+    [
+        ("model.safetensors", "cut", "model.safetensors"),
+        ("model.safetensors.index.json", "{", "model.safetensors.index.json"),
+        ("model.safetensors.index.json", "{}", "model.safetensors.index.json"),
+        ("sentencepiece.bpe.model", "no", "SentencePiece"),
+        ("config.json", "[1]", "config.json"),
+        ("vocab.json", "[1]", "tokenizer"),
+        ("tokenizer_config.json", "{", "tokenizer"),
+        ("vocab.json", None, "vocab.json"),
+        ("model.safetensors", None, "model.safetensors"),
+    ],
+)
+def test_damaged_folders(name, content, names, of_folder, tmp_path):
     original = copied("m2m100", tmp_path / "other")
     if content is None:
         (original / name).unlink()
     else:
         (original / name).write_text(content)
-    assert message in refused(original, tmp_path / "out")
+    of_folder(original, names=names, case=f"{name}: {content}")
 
 
-def test_a_pickle_that_holds_no_parameters_is_one_line(refused, tmp_path):
+def test_a_pickle_that_holds_no_parameters(of_folder, tmp_path):
     original = copied("m2m100", tmp_path / "other")
     (original / "model.safetensors").unlink()
     for stored in ([1], {"model.shared.weight": [1.0]}):
         torch.save(stored, original / "pytorch_model.bin")
-        assert "must have only parameters by name" in refused(original, tmp_path / "out")
+        of_folder(original, names="parameters", case=stored)
 
 
-def test_a_folder_is_replaced_only_when_asked(refused, tmp_path):
+def test_a_folder_is_replaced_only_when_asked(of_folder, tmp_path):
     out = tmp_path / "out"
     convert(folder("m2m100"), out, "--seed", "1")
     before = (out / "model.pt").read_bytes()
-    assert "`--force`" in refused(folder("m2m100"), out, "--seed", "2")
+    of_folder(folder("m2m100"), "--seed", "2", names="--force")
     assert (out / "model.pt").read_bytes() == before
     convert(folder("m2m100"), out, "--seed", "2", "--force")
     assert (out / "model.pt").read_bytes() != before
     user_folder = tmp_path / "mine"
     user_folder.mkdir()
     (user_folder / "thesis").write_text("years")
-    assert "`--out` must be new" in refused(folder("m2m100"), user_folder, "--force")
+    of_folder(folder("m2m100"), "--force", out=user_folder, names="--out")
 
 
 def test_an_earlier_conversion_outlives_one_that_fails(tmp_path, monkeypatch):

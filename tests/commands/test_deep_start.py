@@ -42,20 +42,6 @@ def test_outputs_of_deep_sublayers_start_small(layers, norm, attention, started)
 
 
 @pytest.mark.parametrize("attention", ["separate", "merged"])
-@pytest.mark.parametrize("layers", [6, 12, 24])
-def test_a_post_norm_stream_keeps_what_it_was(layers, attention, started):
-    """The share of the deepest branches in what is normed, and so what each norm takes away."""
-    for kind in started(layers, "post", "standard", attention).outputs:
-        shares = {}
-        for init in ("standard", "depth-scaled"):
-            start = started(layers, "post", init, attention)
-            shares[init] = start.outputs[kind][-1] / start.streams[kind][-1]
-        assert shares["standard"] > 0.03, kind
-        assert shares["depth-scaled"] < shares["standard"] / 4, kind
-        assert shares["depth-scaled"] < 0.06, kind
-
-
-@pytest.mark.parametrize("attention", ["separate", "merged"])
 def test_a_pre_norm_stream_does_not_grow_with_the_depth(attention, started):
     for side in ("encoder", "decoder"):
         growth = {}
@@ -81,9 +67,8 @@ def test_the_gradient_of_a_deep_post_norm_decoder_dies_without_it(attention, sta
         assert 0.3 < first[layers, "depth-scaled-quarter"] < 3
 
 
-@pytest.mark.long
 def test_post_norm_trains_with_it_and_hardly_without_it():
-    """24 layers a side learn eight short sentences by heart in 48 updates, without warm-up.
+    """12 layers a side learn eight short sentences by heart in 48 updates, without warm-up.
 
     Without the scaled start the loss (nats a token) is more than ten times as large by then.
     """
@@ -92,7 +77,7 @@ def test_post_norm_trains_with_it_and_hardly_without_it():
     batch = tokens, deep_start.shifted(tokens), tokens
     sizes = {"model_dim": 32, "num_heads": 2, "stage1_ffn_dim": 64, "stage2_ffn_dim": 64}
     for init in ("standard", "depth-scaled"):
-        model = deep_start.model(24, words=words, norm="post", init=(init,), **sizes)
+        model = deep_start.model(12, words=words, norm="post", init=(init,), **sizes)
         optimizer = torch.optim.Adam(model.parameters(), 1e-3, betas=(0.9, 0.98), fused=True)
         for _ in range(48):
             optimizer.zero_grad()

@@ -39,6 +39,7 @@ PLACEHOLDERS = {
 # Programs that have no parser to ask, and why.
 OTHERS = {
     "source": "a builtin of the shell",
+    "git": "not ours",
     "mv": "not ours",
     "sbatch": "Slurm's, which no test has",
     "docker": "the weekly workflow builds and runs the image",
@@ -80,22 +81,31 @@ def filled(command: Command) -> list[str]:
 # --- programs ---------------------------------------------------------------------------------
 
 
-@functools.cache
-def tdo_parser() -> argparse.ArgumentParser:
-    return build_parser()
+tdo_parser = functools.cache(build_parser)
 
 
-def parsed(words: list[str]) -> argparse.Namespace:
-    """The words of `tdo`, read.
+def read(parse: Callable[[list[str]], argparse.Namespace], words: list[str]) -> argparse.Namespace:
+    """The words of a command, read.
 
     Raises:
         AssertionError: with what the parser complains of.
     """
     with nothing_said() as output:
         try:
-            return tdo_parser().parse_args(words)
+            return parse(words)
         except SystemExit:
             raise AssertionError(output.getvalue().strip().split("\n")[-1]) from None
+
+
+def parsed(words: list[str]) -> argparse.Namespace:
+    return read(tdo_parser().parse_args, words)
+
+
+def read_by(parser: argparse.ArgumentParser, words: list[str]) -> argparse.Namespace:
+    """The words of a command of fairseq's, read as it reads them."""
+    from fairseq import options
+
+    return read(functools.partial(options.parse_args_and_arch, parser), words)
 
 
 def tdo(words: list[str], folder: Path) -> None:
@@ -173,17 +183,6 @@ def fairseq_train(words: list[str], *_: object) -> None:
     criterions.build_criterion(args, task)
 
 
-def read_by(parser: argparse.ArgumentParser, words: list[str]) -> argparse.Namespace:
-    """The words of a command of fairseq's, read as it reads them."""
-    from fairseq import options
-
-    with nothing_said() as output:
-        try:
-            return options.parse_args_and_arch(parser, words)
-        except SystemExit:
-            raise AssertionError(output.getvalue().strip().split("\n")[-1]) from None
-
-
 def fairseq_generate(words: list[str], *_: object) -> None:
     """Read the words of `fairseq-generate` and set up its task."""
     from fairseq import options, tasks
@@ -244,10 +243,10 @@ PROGRAMS: dict[str, Callable[[list[str], Path], None]] = {
 }
 
 
-def through_door(name: str, words: list[str]) -> tuple[str, list[str]]:
+def through_door(name: str, *words: str) -> tuple[str, list[str]]:
     """The command of `tdo` that a script becomes; any other program as it is."""
     if not name.startswith("scripts/") or name in OTHERS or "--help" in words:
-        return name, words
+        return name, [*words]
     return "tdo", called(name.removeprefix("scripts/"), *words)
 
 
@@ -256,9 +255,9 @@ def follow(command: Command) -> None:
     if "..." in command.words:  # which leaves something to the reader
         mention(command)
         return
-    name, *words = filled(command)
-    assert "/" not in name or (command.folder / name).is_file(), f"{name} is not there"
-    name, words = through_door(name, words)
+    program = filled(command)[0]
+    assert "/" not in program or (command.folder / program).is_file(), f"{program} is not there"
+    name, words = through_door(*filled(command))
     if name in PROGRAMS:
         PROGRAMS[name](words, command.folder)
     elif not name.endswith(".sh"):
@@ -272,7 +271,7 @@ def mention(command: Command) -> None:
     options = [word.partition("=")[0] for word in words if word.startswith("-") and word != "--"]
     if name.endswith(".sh"):
         assert (command.folder / name).is_file(), f"{name} is not there"
-        door, words = through_door(name, words)
+        door, words = through_door(name, *words)
         if words[:1] == ["reproduce"]:
             tdo(words, command.folder)
         if door == name or words[:1] == ["reproduce"]:
@@ -301,7 +300,6 @@ def options_of(name: str, words: list[str]) -> Iterator[str]:
         yield from parser._option_string_actions
         return
     parser = tdo_parser()
-    behind = dict.fromkeys(("train", "describe"), "train")
     for word in words:
         subparsers = [
             action for action in parser._actions if isinstance(action, argparse._SubParsersAction)
@@ -311,8 +309,8 @@ def options_of(name: str, words: list[str]) -> Iterator[str]:
         assert word in subparsers[0].choices, f"{word} is no command of tdo"
         parser = subparsers[0].choices[word]
     yield from parser._option_string_actions
-    if words and words[0] in behind:
-        yield from options_of(f"fairseq-{behind[words[0]]}", [])
+    if words[:1] in (["train"], ["describe"]):
+        yield from options_of("fairseq-train", [])
 
 
 STOCK = {
@@ -368,12 +366,13 @@ def test_the_commands_in_running_text(scratch: Path, subtests: pytest.Subtests) 
             mention(command)
 
 
-@pytest.mark.long
-def test_the_trainings_of_experiments(scratch: Path, subtests: pytest.Subtests) -> None:
-    """Those of all rows; of rows that differ in their seed only, the first."""
+@pytest.mark.parametrize("every", [10, pytest.param(1, marks=pytest.mark.full)])
+def test_the_trainings_of_experiments(every: int, scratch: Path, subtests: pytest.Subtests) -> None:
+    """Of all rows, or of some commands; of rows that differ in their seed only, the first."""
     found = 0
-    for command in [*fenced(scratch), *in_text(scratch)]:
-        name, words = through_door(*named(command))
+    commands = [*fenced(scratch), *in_text(scratch)]
+    for command in commands[::every]:
+        name, words = through_door(*filled(command))
         if name != "tdo" or words[:1] != ["reproduce"] or len(words) < 3 or ALL in words:
             continue
         args = parsed([*words, "--dry-run"])
@@ -385,13 +384,7 @@ def test_the_trainings_of_experiments(scratch: Path, subtests: pytest.Subtests) 
                 config.directions = "*"  # those of the small data folder
                 stock, _ = train_words(config, prepared(), scratch, Machine(), "fp32")
                 fairseq_train(stock[1:])
-    assert found > 100
-
-
-def named(command: Command) -> tuple[str, list[str]]:
-    """A command's name and the words behind it."""
-    name, *words = filled(command)
-    return name, words
+    assert found > 100 / every
 
 
 def trainings_of(args: argparse.Namespace) -> dict[str, Config]:

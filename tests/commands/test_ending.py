@@ -37,17 +37,8 @@ def through(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[float]
     return folder, all_losses
 
 
-@pytest.fixture(scope="module")
-def two_through(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[float]]:
-    """Two workers on one machine that nothing happens to."""
-    folder = tmp_path_factory.mktemp("two_through")
-    return folder, losses(Training(folder, *GLOO, *END, torchrun=TWO_WORKERS).end()[0])
-
-
 @pytest.mark.parametrize("name", ["SIGTERM", "SIGUSR1"])
-def test_a_signal_ends_an_update_with_a_checkpoint(
-    name: str, through: tuple[Path, list[float]], tmp_path: Path
-) -> None:
+def test_a_signal_ends_an_update_with_a_checkpoint(name, through, tmp_path):
     happens = trouble(tmp_path, f"os.kill(os.getpid(), signal.{name})", update=3)
     output, errors = Training(tmp_path, *END, *happens).end(143)
     assert errors == ended(4, tmp_path)
@@ -77,17 +68,18 @@ def test_a_signal_in_the_last_validation_saves_the_last_update_first(tmp_path: P
     assert state["optimizer_history"][-1]["num_updates"] == 3
 
 
-@pytest.mark.long
-def test_a_signal_to_one_worker_ends_all_after_the_same_update(
-    two_through: tuple[Path, list[float]], tmp_path: Path
-) -> None:
+@pytest.mark.full
+def test_a_signal_to_one_worker_ends_all_after_the_same_update(tmp_path: Path) -> None:
+    def trained(*happens: str, code: int = 0, folder: Path = tmp_path) -> tuple[str, str]:
+        return Training(folder, *GLOO, *END, *happens, torchrun=TWO_WORKERS).end(code)
+
+    through = losses(trained(folder=tmp_path / "through")[0])
     happens = trouble(tmp_path, "os.kill(os.getpid(), signal.SIGTERM)", update=2, rank=1)
-    output, errors = Training(tmp_path, *GLOO, *END, *happens, torchrun=TWO_WORKERS).end(143)
+    output, errors = trained(*happens, code=143)
     assert ended(3, tmp_path) in errors and "Traceback" not in errors
-    assert losses(output) == two_through[1][:3]
-    rest, _ = Training(tmp_path, *GLOO, *END, torchrun=TWO_WORKERS).end()
-    assert losses(rest) == two_through[1][3:]
-    assert_same_parameters(tmp_path, two_through[0])
+    assert losses(output) == through[:3]
+    assert losses(trained()[0]) == through[3:]
+    assert_same_parameters(tmp_path, tmp_path / "through")
 
 
 def to_all(process: int, number: int) -> None:
@@ -132,11 +124,10 @@ def test_a_lack_of_memory_ends_all_workers(tmp_path: Path) -> None:
     """Without a word by the other one, and without a wait: its own limit is half an hour."""
     happens = (*trouble(tmp_path, SHORT, update=3, rank=1), "--save-interval-updates", "2")
     _, errors = Training(tmp_path, *GLOO, *END, *happens, torchrun=TWO_WORKERS).end(1)
-    (line,) = re.findall(r"error: (.*)", errors)
-    pattern = f"the worker of rank 1 of 2 ran out of memory in update 4, {BATCH}; "
-    assert re.match(pattern, line)
     last = tmp_path / "checkpoint_last.pt"
-    assert line.endswith(f"; {ADVICE}; the same command resumes from {last}")
+    (line,) = re.findall(r"error: (.*)", errors)
+    pattern = f"the worker of rank 1 of 2 ran out of memory in update 4, {BATCH}; {ADVICE}; "
+    assert re.fullmatch(f"{pattern}the same command resumes from {last}", line)
     assert "Traceback" not in errors
     state = torch.load(last, weights_only=False)
     assert state["optimizer_history"][-1]["num_updates"] == 2
@@ -145,9 +136,7 @@ def test_a_lack_of_memory_ends_all_workers(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("what", "update"), [(SHORT, 0), ("torch.empty(1 << 60, dtype=torch.int8)", None)]
 )
-def test_a_lack_of_memory_ends_a_single_process(
-    what: str, update: int | None, tmp_path: Path
-) -> None:
+def test_a_lack_of_memory_ends_a_single_process(what, update, tmp_path):
     """fairseq would leave the batch out. The other one is torch's own error on a CPU."""
     happens = (*trouble(tmp_path, what, update), "--max-tokens-valid", "20")
     _, errors = Training(tmp_path, *END, *happens, valid=True).end(1)

@@ -3,22 +3,24 @@
 import json
 import re
 import shutil
-import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
 
+import ctranslate2
 import pytest
+import sentencepiece
 import torch
+from safetensors.torch import load_file
 from support.built_models import in_double_precision
-from support.commands import exit_code, refused_beside
-from support.data import kept_logging
+from support.commands import exit_code
 from support.exported import AWKWARD, BOTH_TAGS, PLAIN, export, exported
 from support.prepared import TEST_SENTENCES, prepared, trained
 from support.pretrained import PAD, convert, facts, padded, sinusoids
+from support.processes import finished
+from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
 
 from tdo_compat.checkpoint import safe_load
-from tdo_plugin.cli import main
 from tdo_plugin.cli.export import _refusal
 from tdo_plugin.evaluation.decoding.decoding_options import DecodingOptions
 from tdo_plugin.evaluation.decoding.loading import task_of
@@ -47,18 +49,6 @@ sys.meta_path.insert(0, Blocker())
 """
 
 
-@pytest.mark.long
-def test_logits_in_single_precision_with_the_librarys_positions():
-    from transformers import AutoModelForSeq2SeqLM
-
-    core = open_model(trained(*PLAIN)).core
-    model = AutoModelForSeq2SeqLM.from_pretrained(exported("hf", PLAIN)).eval()
-    entries = model.config.vocab_size
-    ids = padded(drawn(11, entries, 1), left=False)
-    target = padded([[EOS, *row[:-1]] for row in drawn(11, entries, 2)], left=False)
-    assert_same_logits(core, model, ids, target, 1e-5)
-
-
 def assert_same_logits(core, model, ids, target, atol):
     with torch.no_grad():
         expected = core.logits(core.decode(target, core.encode(ids)))
@@ -71,8 +61,6 @@ def assert_same_logits(core, model, ids, target, atol):
 
 def model_of(folder):
     """The folder's model in double precision, with its tokenizer."""
-    from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
-
     model = AutoModelForSeq2SeqLM.from_pretrained(folder, dtype=torch.float32).double().eval()
     for side in (model.model.encoder, model.model.decoder):
         # they are made in single precision, whatever the model's
@@ -99,16 +87,17 @@ def drawn(rows, entries, seed):
     ]
 
 
-@pytest.mark.long
 @each_tagging
 def test_every_logit_is_the_models(flags):
-    opened = open_model(trained(*flags))
-    core = doubled(opened.core)
-    model, _ = model_of(exported("hf", flags))
+    """Also in single precision, with the library's own positions."""
+    opened, folder = open_model(trained(*flags)), exported("hf", flags)
     entries = len(opened.symbols)
-    assert model.config.vocab_size == entries
     sources = drawn(11, entries, 1)
     target = padded([[EOS, *row[:-1]] for row in drawn(11, entries, 2)], left=False)
+    single = AutoModelForSeq2SeqLM.from_pretrained(folder).eval()
+    assert single.config.vocab_size == entries
+    assert_same_logits(opened.core, single, padded(sources, False), target, 1e-5)
+    core, (model, _) = doubled(opened.core), model_of(folder)
     for left in (True, False):
         assert_same_logits(core, model, padded(sources, left), target, 1e-10)
 
@@ -163,9 +152,6 @@ def test_beams_are_those_of_tdo_translate(flags):
 
 @each_tagging
 def test_ctranslate2_says_the_same(flags):
-    import ctranslate2
-    import sentencepiece
-
     folder = exported("ctranslate2", flags)
     model = sentencepiece.SentencePieceProcessor(model_file=str(folder / "sentencepiece.model"))
     translator = ctranslate2.Translator(str(folder), intra_threads=1)
@@ -201,9 +187,8 @@ def test_tdo_convert_reads_it_back(flags, tmp_path):
     assert again.converted and again.directions == opened.directions and again.text == opened.text
     export(again.path, tmp_path / "again", "--data", prepared().root)
     for name in ("config.json", "tokenizer.json", "generation_config.json"):
-        assert (tmp_path / "again" / name).read_bytes() == (
-            exported("hf", flags) / name
-        ).read_bytes()
+        expected = (exported("hf", flags) / name).read_bytes()
+        assert (tmp_path / "again" / name).read_bytes() == expected
     card = (tmp_path / "again" / "README.md").read_text(encoding="utf-8")
     assert "converted by `tdo convert`; the training is not recorded." in card
     assert "Updates" not in card and "trained directions" not in card and "- directions (6)" in card
@@ -211,7 +196,7 @@ def test_tdo_convert_reads_it_back(flags, tmp_path):
     assert tuple(facts(tmp_path / "back")["flags"])[-len(ending) :] == ending
 
 
-def test_tags_are_those_that_the_folder_records(tmp_path, capsys):
+def test_tags_are_those_that_the_folder_records(refused, tmp_path):
     folder = tmp_path / "mbart"
     shutil.copytree(exported("hf", PLAIN), folder)
     for name in ("tokenizer.json", "config.json"):
@@ -219,8 +204,7 @@ def test_tags_are_those_that_the_folder_records(tmp_path, capsys):
         text = re.sub("__(en|de|fr)__", r"[\1]", text).replace('"multilingual"', '"mbart"')
         (folder / name).write_text(text, encoding="utf-8")
     words = ("--to", "tdo_encoder_decoder", "--out", tmp_path / "back")
-    assert exit_code("convert", folder, "--from", "nllb", *words) == 2
-    assert "`--from` must be m2m100 for" in capsys.readouterr().err
+    refused("convert", folder, "--from", "nllb", *words, names="--from")
     convert(folder, tmp_path / "back", to="tdo_encoder_decoder")
     back = safe_load(str(tmp_path / "back" / "model.pt"), map_location="cpu")
     original = safe_load(str(trained(*PLAIN)), map_location="cpu")
@@ -228,8 +212,8 @@ def test_tags_are_those_that_the_folder_records(tmp_path, capsys):
     for tags in ({}, None, dict.fromkeys(("en", "de", "fr"), "[en]"), {"en": 1}):
         config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
         (folder / "config.json").write_text(json.dumps(config | {"tdo_tags": tags}))
-        assert exit_code("convert", folder, "--from", "m2m100", *words, "--force") == 2
-        assert "`tdo_tags` in" in capsys.readouterr().err
+        command = ("convert", folder, "--from", "m2m100", *words, "--force")
+        refused(*command, names="`tdo_tags` in", case=str(tags))
 
 
 def test_refusals_name_the_option_of_the_file():
@@ -243,16 +227,13 @@ def test_refusals_name_the_option_of_the_file():
         assert _refusal(OSError(5, "fails", name), out).startswith(f"{option}; ")
 
 
-@pytest.mark.long
 def test_the_cards_program_needs_nothing_of_this_package(tmp_path):
     """It runs as it stands, where fairseq and this package cannot be imported."""
     for to in ("hf", "ctranslate2"):
         folder = exported(to, BOTH_TAGS)
         card = (folder / "README.md").read_text(encoding="utf-8")
         program = re.search(r"```python\n(.*?)```", card, re.DOTALL)[1]
-        done = subprocess.run(
-            [sys.executable, "-c", BLOCKED + program], cwd=folder, capture_output=True, text=True
-        )
+        done = finished([sys.executable, "-c", BLOCKED + program], cwd=folder)
         assert done.returncode == 0, done.stderr
         assert re.search(r"^\['.*'\]$", done.stdout.strip())
 
@@ -279,26 +260,25 @@ def test_the_card_says_what_is_known():
 
 
 def test_weights_in_half_precision(tmp_path):
-    from safetensors.torch import load_file
-
     out = tmp_path / "half"
     export(trained(*PLAIN), out, "--dtype", "bfloat16")
-    assert {tensor.dtype for tensor in load_file(out / "model.safetensors").values()} == {
-        torch.bfloat16
-    }
+    tensors = load_file(out / "model.safetensors").values()
+    assert {tensor.dtype for tensor in tensors} == {torch.bfloat16}
     assert json.loads((out / "config.json").read_text())["dtype"] == "bfloat16"
 
 
-def test_the_card_names_the_form_of_other_text(tmp_path):
-    opened = open_model(trained(*PLAIN))
-    moses = replace(
-        opened,
-        form=TextForm("truecased", "moses"),
-        origin={"updates": 7, "averaged": ["a.pt", "b.pt"], "training": "unknown"},
+def card_of(folder, **changes):
+    """The card of a model of which something is another."""
+    write_card(
+        replace(open_model(trained(*PLAIN)), **changes), folder, Written("", "ctranslate2", "")
     )
+    return (folder / "README.md").read_text(encoding="utf-8")
+
+
+def test_the_card_names_the_form_of_other_text(tmp_path):
     (tmp_path / "truecase.de").touch()
-    write_card(moses, tmp_path, Written("CTranslate2", "ctranslate2", "usage"))
-    card = (tmp_path / "README.md").read_text(encoding="utf-8")
+    origin = {"updates": 7, "averaged": ["a.pt", "b.pt"], "training": "unknown"}
+    card = card_of(tmp_path, form=TextForm("truecased", "moses"), origin=origin)
     assert "Truecasing models of Moses, by language: `truecase.de`." in card
     assert "the form of the training text, truecased, moses, which the tokenizer" in card
     assert "Updates: 7 (average of a.pt, b.pt)." in card and "- Command: unknown." in card
@@ -314,14 +294,10 @@ def test_the_card_names_the_form_of_other_text(tmp_path):
     ],
 )
 def test_the_card_shortens_paths(command, expected, tmp_path):
-    opened = open_model(trained(*PLAIN))
-    origin = {"updates": 7, "training": {"command": command}}
-    write_card(replace(opened, origin=origin), tmp_path, Written("", "transformers", ""))
-    card = (tmp_path / "README.md").read_text(encoding="utf-8")
+    card = card_of(tmp_path, origin={"updates": 7, "training": {"command": command}})
     assert expected in card and "/root" not in card and "- Versions: unknown" in card
 
 
-@pytest.mark.long
 def test_truecasing_models_go_with_the_folder_and_come_back(tmp_path, monkeypatch):
     data = tmp_path / "data"
     shutil.copytree(prepared().root, data)
@@ -337,46 +313,44 @@ def test_truecasing_models_go_with_the_folder_and_come_back(tmp_path, monkeypatc
 
 def test_the_card_has_the_checkpoints_scores(tmp_path, refused):
     out, sheets = tmp_path / "out", tmp_path / "scores"
-    with kept_logging():
-        words = ["--path", str(trained(*PLAIN)), "--out", str(out), "--cpu", "--pairs", "de-fr"]
-        assert main(["translate", str(prepared().root), *words]) == 0
-        assert main(["score", f"small={out}", "--out", str(sheets)]) == 0
+    words = ("--path", trained(*PLAIN), "--out", out, "--cpu", "--pairs", "de-fr")
+    assert exit_code("translate", prepared().root, *words) == 0
+    assert exit_code("score", f"small={out}", "--out", sheets) == 0
     scores = sheets / "scores.json"
     export(trained(*PLAIN), tmp_path / "hf", "--scores", scores)
     card = (tmp_path / "hf" / "README.md").read_text(encoding="utf-8")
     assert re.search(rf"\| de-fr \| no \| {TEST_SENTENCES} \| \d+\.\d \|", card)
     assert "`BLEU|nrefs:1|" in card and "beam 4, length penalty 1.0" in card
     assert "trained directions (4): " in card and "zero-shot directions (1): fr-de" in card
-    message = refused(trained(*BOTH_TAGS), tmp_path / "other", "--scores", scores)
-    assert "`--scores` must have scores of" in message and "(small)" in message
+    command = ("export", trained(*BOTH_TAGS), tmp_path / "other", "--to", "hf")
+    refused(*command, "--scores", scores, names="--scores")
 
 
-@pytest.fixture
-def refused(capsys):
-    """The one line of an export that is refused; nothing is written."""
-
-    def run(checkpoint, out, *words, to="hf") -> str:
-        return refused_beside(capsys, out, "export", checkpoint, out, "--to", to, *words)
-
-    return run
-
-
-def test_refusals(refused, tmp_path):
-    out = tmp_path / "out"
-    assert "layer by layer" in refused(trained(), out, to="ctranslate2")
-    twice = f"{trained(*PLAIN)}:{trained(*PLAIN)}"
-    assert "`CHECKPOINT` must be one checkpoint or folder" in refused(twice, out)
-    assert "`--dtype`" in refused(trained(*PLAIN), out, "--dtype", "float16", to="ctranslate2")
-    assert "`--quantization`" in refused(trained(*PLAIN), out, "--quantization", "int8")
-    assert "`--average`" in refused(trained(*PLAIN).parent, out, "--average", "most")
-    out.mkdir()
-    (out / "notes").write_text("mine")
-    assert "`DIR` must be new" in refused(trained(*PLAIN), out)
+def test_mistakes(refused, tmp_path):
+    full = tmp_path / "full"
+    full.mkdir()
+    (full / "notes").touch()
+    refused.rows(
+        """
+        export {model} {out} --to hf
+            --quantization int8                             :: --quantization
+            --to ctranslate2 --dtype float16                :: --dtype
+        export {two_stages} {out} --to ctranslate2          :: layer by layer
+        export {model}:{model} {out} --to hf                :: CHECKPOINT
+        export {folder} {out} --to hf --average most        :: --average
+        export {model} {full} --to hf                       :: DIR
+        """,
+        model=trained(*PLAIN),
+        two_stages=trained(),
+        folder=trained(*PLAIN).parent,
+        out=tmp_path / "out",
+        full=full,
+    )
 
 
 def test_a_missing_library_is_named_with_its_installation(refused, tmp_path, monkeypatch):
     for to, module in (("hf", "tokenizers"), ("ctranslate2", "ctranslate2.converters")):
-        monkeypatch.setitem(sys.modules, module, None)
-        message = refused(trained(*PLAIN), tmp_path / "out", to=to)
-        assert "pip install 'tdo_plugin[export]'" in message
-        monkeypatch.undo()
+        with monkeypatch.context() as patch:
+            patch.setitem(sys.modules, module, None)
+            command = ("export", trained(*PLAIN), tmp_path / "out", "--to", to)
+            refused(*command, names="pip install 'tdo_plugin[export]'")

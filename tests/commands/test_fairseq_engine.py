@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 from support.commands import shown_commands
+from support.covering import mostly_full
+from support.data import temporary
 from support.fork_server import PYTHON
 from support.prepared import prepared, trained
 from support.processes import wait_for_files
@@ -16,23 +18,26 @@ from support.translating import lines, started
 
 from tdo_plugin.evaluation.outputs import directions_of, read_texts
 
+PAIRS = ("en-de", "de-en", "de-fr")
+
 
 @pytest.fixture(scope="module")
-def decoded(everything, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """All directions, by stock commands."""
-    out = tmp_path_factory.mktemp("decoded")
-    process = started("--out", out, "--workers", "2", "--engine", "fairseq")
+def decoded() -> Path:
+    """Three directions, by stock commands."""
+    out = temporary() / "decoded"
+    words = ("--out", out, "--workers", "2", "--engine", "fairseq", "--pairs", ",".join(PAIRS))
+    process = started(*words)
     _, errors = process.communicate()
     assert process.returncode == 0, errors
     *progress, last = errors.splitlines()  # and nothing that a library says
-    assert all(" sentences; " in line for line in progress) and "6 of 6 directions" in last
+    assert all(" sentences; " in line for line in progress) and "3 of 3 directions" in last
     return out
 
 
 def test_it_leaves_what_the_pool_leaves(decoded, everything):
     pool, _ = everything
-    assert directions_of(decoded) == directions_of(pool)
-    for direction in prepared().test_directions:
+    assert sorted(directions_of(decoded)) == sorted(PAIRS)
+    for direction in PAIRS:
         assert read_texts(decoded, direction) == read_texts(pool, direction)
         ours, theirs = (
             [json.loads(line) for line in lines(out / f"{direction}.jsonl")]
@@ -47,23 +52,29 @@ def test_it_leaves_what_the_pool_leaves(decoded, everything):
     assert how["checkpoints"][0]["updates"] == 150
 
 
-def test_what_is_whole_is_kept_and_what_is_not_is_done_again(decoded, translate):
+def test_what_is_whole_is_kept_and_what_is_not_is_done_again(decoded, translate, refused):
     words = ("--path", trained(), "--out", decoded, "--engine", "fairseq")
+    words += ("--pairs", ",".join(PAIRS))
     before = lines(decoded / "de-en.hyp")
     kept = (decoded / "en-de.hyp").stat().st_mtime_ns
     (decoded / "de-en.json").unlink()
     (decoded / "de-en.hyp").write_text("half of it")
     printed, errors = translate(*words)
-    assert "5 of 6 directions are already complete" in errors
+    assert "2 of 3 directions are already complete" in errors
     (command,) = shown_commands(printed)
     assert command[command.index("--target-lang") + 1] == "en"
     assert lines(decoded / "de-en.hyp") == before
     assert (decoded / "en-de.hyp").stat().st_mtime_ns == kept
-    for more, differing in ((("--nbest", "2"), "flags"), (("--beam", "2"), "beam")):
-        _, errors = translate(*words, *more, code=2)
-        assert errors.rstrip().endswith(f"was made with different {differing}")
-    _, errors = translate(*words, "--engine", "pool", code=2)
-    assert "was made with different engine, flags" in errors
+    refused.rows(
+        """
+        translate {data} --cpu {words}
+            --nbest 2           :: different flags
+            --beam 2            :: different beam
+            --engine pool       :: different engine, flags
+        """,
+        data=prepared().root,
+        words=words,
+    )
 
 
 def test_a_dry_run_prints_and_touches_nothing(translate, tmp_path, monkeypatch):
@@ -83,51 +94,34 @@ def test_a_dry_run_prints_and_touches_nothing(translate, tmp_path, monkeypatch):
     assert [path.name for path in tmp_path.iterdir()] == ["m.pt"]
 
 
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (["--engine", "pool", "--dry-run"], "`--dry-run` must be left out with --engine pool"),
-        (["--pivot", "en"], "`--pivot` must be left out with --engine fairseq; it is given"),
-        (["--perplexity"], "`--perplexity` must be left out with --engine fairseq"),
-        (["--input", "-", "-s", "de", "-t", "fr"], "`--input` must be left out with --engine"),
-        (["--lenpen-form", "gnmt", "--dry-run"], "`--lenpen-form` must be length with --engine"),
-        (["--protocol", "opus100", "--dry-run"], "`--lenpen-form` must be length with --engine"),
-        (["--path", "FOLDER", "--average", "last-2", "--dry-run"], "average-last-2.pt; "),
-    ],
-)
-def test_what_one_engine_alone_can_do(words, message, translate, tmp_path):
-    folder = tmp_path / "checkpoints"
-    folder.mkdir()
+def test_what_one_engine_alone_can_do(refused, tmp_path):
     for updates in ("5", "10"):
-        saved(folder / f"checkpoint_1_{updates}.pt")
-    words = [folder if word == "FOLDER" else word for word in words]
-    first = (
-        "--engine",
-        "fairseq",
-        "--out",
-        tmp_path / "out",
-        "--path",
-        folder / "checkpoint_1_5.pt",
+        saved(tmp_path / f"checkpoint_1_{updates}.pt")
+    refused.rows(
+        """
+        translate {data} --cpu --path {folder}/checkpoint_1_5.pt --out {folder}/out --engine fairseq
+            --engine pool --dry-run             :: --dry-run
+            --pivot en                          :: --pivot
+            --perplexity                        :: --perplexity
+            --precision int8 --dry-run          :: --precision
+            --input - -s de -t fr               :: --input
+            --lenpen-form gnmt --dry-run        :: --lenpen-form
+            --protocol opus100 --dry-run        :: --lenpen-form
+            --path {folder} --average last-2 --dry-run :: average-last-2.pt
+        """,
+        data=prepared().root,
+        folder=tmp_path,
     )
-    _, errors = translate(*first, *words, code=2)
-    assert message in errors and errors.count("\n") == 1
-    assert not (tmp_path / "out").exists() and len(list(folder.iterdir())) == 2
 
 
-def test_flags_that_follow_are_handed_on_and_a_mistake_is_a_line_each(translate, tmp_path):
-    words = ("--path", trained(), "--out", tmp_path, "--pairs", "de-en,en-de")
-    _, errors = translate(*words, "--engine", "fairseq", "--no-such-flag", code=1)
+def test_flags_that_follow_are_handed_on(translate, refused, tmp_path):
+    """A mistake in them is a line of each direction; the other engine takes none."""
+    words = ("--path", trained(), "--out", tmp_path, "--pairs", "de-en,en-de", "--no-such-flag")
+    _, errors = translate(*words, "--engine", "fairseq", code=1)
     failed = [line for line in errors.splitlines() if "`fairseq-generate` must succeed" in line]
     assert len(failed) == 2 and all("unrecognized arguments: --no-such-flag" in x for x in failed)
     assert not list(tmp_path.glob("*.json.*")) and not list(tmp_path.glob("*-*.json"))
-    with pytest.raises(SystemExit):
-        translate_pool(words)
-
-
-def translate_pool(words):
-    from tdo_plugin.cli import main
-
-    main(["translate", str(prepared().root), *map(str, words), "--no-such-flag"])
+    refused("translate", prepared().root, *words, names="--no-such-flag")
 
 
 PARTS = ("--tdo-adapter-dim", "5", "--tdo-target-attention", "all")
@@ -135,41 +129,34 @@ LIMITS = ("--max-source-positions", "60", "--max-target-positions", "60")
 
 
 @pytest.mark.parametrize(
-    ("task", "flags"),
-    [
-        pytest.param("tdo_translation", PARTS, marks=pytest.mark.long),
-        pytest.param(
-            "translation_multi_simple_epoch", ("--decoder-langtok", *LIMITS), marks=pytest.mark.full
-        ),
-    ],
+    ("task", "flags", "pairs"),
+    mostly_full(
+        [
+            ("tdo_translation", PARTS, "fr-en"),
+            ("tdo_translation", PARTS, "en-de"),
+            ("translation_multi_simple_epoch", ("--decoder-langtok", *LIMITS), "fr-en,en-de"),
+        ]
+    ),
 )
-def test_either_task_and_parts_of_pairs(task, flags, translate, tmp_path):
-    path = trained(*flags, task=task)
+def test_either_task_and_parts_of_pairs(task, flags, pairs, translate, tmp_path):
+    path = trained(*flags, "--max-update", "40", task=task)
     for engine in ("pool", "fairseq"):
-        out = ("--out", tmp_path / engine, "--engine", engine)
-        translate("--path", path, "--pairs", "fr-en,en-de", *out)
-    for name in ("fr-en.hyp", "en-de.hyp"):
-        assert lines(tmp_path / "fairseq" / name) == lines(tmp_path / "pool" / name)
+        words = ("--out", tmp_path / engine, "--engine", engine, "--max-len-b", "20")
+        translate("--path", path, "--pairs", pairs, *words)
+    for name in pairs.split(","):
+        pool, fairseq = (lines(tmp_path / engine / f"{name}.hyp") for engine in ("pool", "fairseq"))
+        assert fairseq == pool
 
 
-def children(process):
-    """Process ids of what it has started."""
-    path = Path(f"/proc/{process.pid}/task/{process.pid}/children")
-    tasks = [
-        Path(f"/proc/{process.pid}/task/{task}/children") for task in os.listdir(path.parents[1])
-    ]
-    return [int(number) for task in tasks for number in task.read_text().split()]
-
-
-@pytest.mark.long
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+@pytest.mark.parametrize("number", mostly_full([signal.SIGTERM, signal.SIGKILL]))
 def test_a_run_that_is_ended(number, translate, tmp_path):
     """It takes its commands along; what a killed one leaves behind keeps the folder."""
     words = ("--out", tmp_path, "--workers", "1", "--engine", "fairseq", "--min-len", "190")
     process = started(*words, python=PYTHON)
     wait_for_files(process, tmp_path, "fairseq/*/generate-test.txt")
-    (command,) = children(process)
+    tasks = Path(f"/proc/{process.pid}/task").glob("*/children")
+    (command,) = (int(child) for task in tasks for child in task.read_text().split())
     process.send_signal(number)
     if number == signal.SIGTERM:
         _, errors = process.communicate(timeout=60)

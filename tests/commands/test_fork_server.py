@@ -60,14 +60,10 @@ def test_words_streams_files_and_exit_code(tdo_plugin_folder: Path) -> None:
     """Through a shell, which opens one file more."""
     results = []
     for which in PYTHONS:
-        line = (
-            f"cd '{tdo_plugin_folder}' && umask 027 && exec '{python(which)}' -m tdo_plugin a 'b c'"
-        )
-        done = finished(
-            ["bash", "-c", f"{line} 9<<<more"],
-            env=settings(tdo_plugin_folder, SAYS),
-            stdin="one\ntwo",
-        )
+        command = f"exec '{python(which)}' -m tdo_plugin a 'b c' 9<<<more"
+        line = f"cd '{tdo_plugin_folder}' && umask 027 && {command}"
+        env = settings(tdo_plugin_folder, SAYS)
+        done = finished(["bash", "-c", line], env=env, stdin="one\ntwo")
         results.append((done.returncode, done.stdout, done.stderr))
     assert results[0] == results[1]
     code, output, errors = results[1]
@@ -105,26 +101,15 @@ def test_ways_to_end(does: str, code: int, tdo_plugin_folder: Path) -> None:
     assert real[2].splitlines()[-1:] == served[2].splitlines()[-1:]  # of a traceback, the last line
 
 
-FORKS = """
-print(os.getppid(), flush=True)
-parent = os.getpid()
-child = os.fork()
-if not child:
-    os._exit(os.getppid() != parent)
-print(os.waitpid(child, 0)[1])
-"""
-
-
 @pytest.mark.parametrize("which", PYTHONS)
 def test_an_open_file_with_a_high_number(which: str, tdo_plugin_folder: Path) -> None:
     """As a process that has many open files hands on."""
     number, (reader, writer) = 513, os.pipe()
     os.dup2(reader, number)
     os.write(writer, b"given")
-    does = f"print(os.read({number}, 9))"
     done = subprocess.run(
         [python(which), "-m", "tdo_plugin"],
-        env=settings(tdo_plugin_folder, does),
+        env=settings(tdo_plugin_folder, f"print(os.read({number}, 9))"),
         cwd=tdo_plugin_folder,
         pass_fds=[number],
         capture_output=True,
@@ -132,12 +117,6 @@ def test_an_open_file_with_a_high_number(which: str, tdo_plugin_folder: Path) ->
     for each in (number, reader, writer):
         os.close(each)
     assert (done.returncode, done.stdout) == (0, b"b'given'\n")
-
-
-def test_whose_child_it_is(tdo_plugin_folder: Path) -> None:
-    """And whose child one is that it forks, such as a process that loads data."""
-    real, served = both(tdo_plugin_folder, FORKS)
-    assert real[1] == served[1] == f"{os.getpid()}\n0\n"
 
 
 def test_a_traceback_and_a_warning(tdo_plugin_folder: Path) -> None:
@@ -149,11 +128,6 @@ def test_a_traceback_and_a_warning(tdo_plugin_folder: Path) -> None:
         assert real[2].splitlines()[-1:] == served[2].splitlines()[-1:]
 
 
-def without_times(output: str) -> str:
-    """A log without when it was written."""
-    return re.sub(r"^[-\d]+ [:\d]+ ", "", output, flags=re.MULTILINE)
-
-
 def test_our_commands(tmp_path: Path) -> None:
     results = []
     for folder in (Path(PYTHON).parent, environment_folder() / "bin"):
@@ -161,7 +135,10 @@ def test_our_commands(tmp_path: Path) -> None:
         help_ = [folder / "fairseq-train", "--help"]
         wrong = [folder / "python", "-m", "tdo_plugin", "flags", "no.conf"]
         done = [finished(line, env=environment(), cwd=tmp_path) for line in (words, help_, wrong)]
-        results.append([(run.returncode, without_times(run.stdout), run.stderr) for run in done])
+        outputs = [re.sub(r"(?m)^[-\d]+ [:\d]+ ", "", run.stdout) for run in done]  # without times
+        results.append(
+            [(run.returncode, out, run.stderr) for run, out in zip(done, outputs, strict=True)]
+        )
     assert results[0] == results[1]
     assert [code for code, _, _ in results[1]] == [0, 0, 2]
 
@@ -274,15 +251,16 @@ def test_what_an_interpreter_reads_at_its_start_is_left_to_python(tdo_plugin_fol
     assert served == [True, True, False, False, False]
 
 
-def test_commands_start_sooner(tdo_plugin_folder: Path) -> None:
-    """torch is there already; this project and fairseq are for the command to import."""
-    does = "import sys; print([name in sys.modules for name in ('torch', 'fairseq')])"
-    real, served = both(tdo_plugin_folder, does)
-    assert (real[1], served[1]) == ("[False, False]\n", "[True, False]\n")
-
-
+FORKS = """
+print(os.getppid(), flush=True)
+parent = os.getpid()
+child = os.fork()
+if not child:
+    os._exit(os.getppid() != parent)
+print(os.waitpid(child, 0)[1])
+"""
 SPAWNS = """
-import multiprocessing, sys
+import multiprocessing, sys, time
 import torch.multiprocessing
 context = multiprocessing.get_context("spawn")
 if __name__ == "__main__":
@@ -301,9 +279,16 @@ if __name__ == "__main__":
 """
 
 
-def test_spawned_processes_are_forked_too(tdo_plugin_folder: Path) -> None:
-    spawns = f"import time\n{SPAWNS}"
-    real, served = both(tdo_plugin_folder, spawns, PYTHONWARNINGS="ignore")
-    assert real[0] == served[0] == 0, served[2]
-    assert real[1] == "[1, 2] ignore\nFalse\n5\n-9\n"
-    assert served[1] == "[1, 2] ignore\nTrue\n5\n-9\n"
+IMPORTED = "import sys; print([name in sys.modules for name in ('torch', 'fairseq')])"
+
+
+def test_children_and_imports(tdo_plugin_folder: Path) -> None:
+    """Whose child it is and its own are; spawned processes are forked too; torch is there."""
+    child = f"{os.getpid()}\n0\n"
+    for does, of_its_own, of_the_server in (
+        (FORKS, child, child),
+        (IMPORTED, "[False, False]\n", "[True, False]\n"),
+        (SPAWNS, "[1, 2] ignore\nFalse\n5\n-9\n", "[1, 2] ignore\nTrue\n5\n-9\n"),
+    ):
+        real, served = both(tdo_plugin_folder, does, PYTHONWARNINGS="ignore")
+        assert (real[:2], served[:2]) == ((0, of_its_own), (0, of_the_server)), served[2]

@@ -3,7 +3,6 @@
 import json
 import os
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 from unittest import mock
 
@@ -41,9 +40,7 @@ def write(folder: Path, copies: int) -> Path:
 
 
 @pytest.mark.long
-def test_a_training_begins_at_once_and_is_resumed(
-    config: Path, run: Callable, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_training_begins_at_once_and_is_resumed(config, run, tmp_path, capsys):
     text, out = write(tmp_path / "text", 90), tmp_path / "out"  # 54,000 lines, two shards
     words = ["train", config, text, "--from-text", "--model-of", prepared().root]
     words += ["--save-dir", out]
@@ -65,24 +62,13 @@ def test_a_training_begins_at_once_and_is_resumed(
 
     plain = tmp_path / "plain"
     plain.write_text(f"{sentence('de', 5)}\n", encoding="utf-8")
-    flags = (
-        "--path",
-        out / "checkpoint_last.pt",
-        "-s",
-        "de",
-        "-t",
-        "en",
-        "--input",
-        plain,
-        "--cpu",
-    )
-    translated, _ = told(capsys, "translate", data, *flags)
+    translate = ("translate", data, "--path", out / "checkpoint_last.pt", "--cpu")
+    words = ("-s", "de", "-t", "en", "--max-len-b", "8", "--input", plain)
+    translated, _ = told(capsys, *translate, *words)
     assert translated.strip()
 
 
-def test_resume_completes_the_data_of_a_finished_training(
-    config: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys
-) -> None:
+def test_resume_completes_the_data_of_a_finished_training(config, tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(os, "execvpe", mock.Mock(side_effect=OSError(2, "no training")))
     monkeypatch.setattr(background_preparation, "start", mock.Mock())  # ended with the training
     monkeypatch.setattr(background_preparation, "LINES", 300)
@@ -100,94 +86,68 @@ def test_resume_completes_the_data_of_a_finished_training(
     assert told(capsys, "resume", out)[1] == finished
 
 
-def test_what_cannot_be_trained_from_text_is_one_line(
-    config: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys
-) -> None:
+TRAIN = "train {config} {text} --save-dir {out} --cpu {flags}"
+
+
+def test_what_cannot_be_trained_from_text(config, refused, tmp_path, monkeypatch):
     monkeypatch.setattr(os, "execvpe", None)
-    text, out = write(tmp_path / "text", 1), tmp_path / "out"
-
-    def refused(*flags: object) -> str:
-        words = ("train", config, text, "--save-dir", out, "--cpu", *flags, *FLAGS)
-        _, errors = told(capsys, *words, code=2)
-        assert errors.count("\n") == 1 and "Traceback" not in errors
-        assert not out.exists()
-        return errors
-
-    assert "`--vocab-size` must be left out without --from-text" in refused("--vocab-size", "9")
-    given = ("--from-text",)
-    assert "`--nodes` must be left out with --from-text" in refused(
-        *given, "--nodes", "2", "--rendezvous", "a:1"
-    )
-    assert "`--task` must be tdo_translation with" in refused(
-        *given, "--task", "translation_multi_simple_epoch"
-    )
-    assert "`--data-loading` must be lean" in refused(*given, "--data-loading", "fairseq")
-    assert "`--from-text` must be left out with --dry-run until" in refused(*given, "--dry-run")
-    both = ("--model-of", tmp_path, "--vocab-size", "9")
-    assert "`--vocab-size` must be left out with --model-of" in refused(*given, *both)
-    assert "`--model-of` must be a folder of tdo prepare" in refused(*given, *both[:2])
-    earlier = tmp_path / "earlier" / "checkpoint_last.pt"
+    earlier, uneven = tmp_path / "earlier" / "checkpoint_last.pt", write(tmp_path / "uneven", 1)
     earlier.parent.mkdir()
     earlier.touch()
-    assert f"`--save-dir` must be new for training from text; it has {earlier}" in refused(
-        *given, "--save-dir", earlier.parent
-    )
-    with (text / "train.de-en.de").open("a", encoding="utf-8") as stream:
+    with (uneven / "train.de-en.de").open("a", encoding="utf-8") as stream:
         stream.write("eins zu viel\n")
-    assert "must have as many lines as" in refused(*given)
-
-
-BEGUN = "the preparation would begin"
-# options that a training on a data folder would refuse, and what is said
-WRONG = {
-    "--updates 3": "unrecognized arguments: --updates 3",
-    "--tdo-layers x": "argument --tdo-layers: invalid int value: 'x'",
-    "--tdo-target-layer 9": "`--tdo-target-layer` must be from 0 to 2",
-    "--tdo-layer 3": "unrecognized arguments: --tdo-layer 3; did you mean --tdo-layers?",
-    "--eval-translation": "; it says: `--eval-translation` must have a value; it has none",
-    "--source-noise x": "; it says: `--source-noise` must be one of none, bert; it is x",
-    "--arch tdo_transformr": "did you mean tdo_transformer?",
-    "--num-workers -1": "`--num-workers` must be at least 0; it is -1",
-    "--instrucl-layer 2": "unrecognized arguments: --instrucl-layer 2",
-    "--criterion label_smoothed_cross_entropy_instrucl --instrucl-layer 7": (
-        "`--instrucl-layer` must be from 1 to 3"
-    ),
-    "--lang-pairs de-fr": "language pair de-fr contains languages that are not in",
-    "--update-freq x": "`--update-freq` must be a whole number above 0; it is x",
-    "--workers 0": "`--workers` must be at least 1; it is 0",
-    "--restore-file gone.pt": "`--restore-file` must be an existing file; gone.pt",
-    "--monolingual gone": "`--monolingual` must be a folder that tdo monolingual finished",
-}
-
-
-@pytest.fixture
-def unprepared(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing is prepared, which an error says."""
-
-    def begin(*_: object) -> None:
-        raise UserError(BEGUN)
-
-    monkeypatch.setattr(background_preparation, "begin", begin)
-
-
-@pytest.mark.usefixtures("unprepared")
-def test_wrong_options_are_refused_before_the_preparation(
-    config: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    text, out = write(tmp_path / "text", 1), tmp_path / "out"
-    words = ("train", config, text, "--from-text", "--save-dir", out, "--cpu", *FLAGS)
-    further = ("--back-translated", back_translated())
-
-    def refused(*flags: object) -> str:
-        _, errors = told(capsys, *words, *flags, code=2)
-        assert errors.count("\n") == 1
-        return errors
-
-    for flags, message in WRONG.items():
-        assert message in refused(*flags.split())
-    assert "`--back-translated` must be made with the dictionary of `data`" in refused(
-        *further, "--model-of", prepared().root
+    refused.rows(
+        f"""
+        {TRAIN}
+            --vocab-size 9                                      :: --vocab-size
+            --from-text --nodes 2 --rendezvous a:1              :: --nodes
+            --from-text --task translation_multi_simple_epoch   :: --task
+            --from-text --data-loading fairseq                  :: --data-loading
+            --from-text --dry-run                               :: --dry-run
+            --from-text --model-of {{folder}} --vocab-size 9    :: --vocab-size
+            --from-text --model-of {{folder}}                   :: --model-of
+            --from-text --save-dir {{folder}}/earlier           :: {{earlier}}
+        train {{config}} {{uneven}} --save-dir {{out}} --cpu {{flags}} --from-text :: train.de-en
+        """,
+        config=config,
+        text=write(tmp_path / "text", 1),
+        out=tmp_path / "out",
+        flags=FLAGS,
+        folder=tmp_path,
+        earlier=earlier,
+        uneven=uneven,
     )
-    for right in ((), further):
-        assert BEGUN in refused(*right)
-    assert not out.exists()
+
+
+def test_wrong_options_are_refused_before_the_preparation(config, refused, tmp_path, monkeypatch):
+    """What a training on a data folder would refuse; the last two are right."""
+    begin = mock.Mock(side_effect=UserError("the preparation would begin"))
+    monkeypatch.setattr(background_preparation, "begin", begin)
+    refused.rows(
+        f"""
+        {TRAIN} --from-text
+            --updates 3                                         :: --updates
+            --tdo-layers x                                      :: --tdo-layers
+            --tdo-target-layer 9                                :: --tdo-target-layer
+            --tdo-layer 3                                       :: did you mean --tdo-layers?
+            --eval-translation                                  :: --eval-translation
+            --source-noise x                                    :: --source-noise
+            --num-workers -1                                    :: --num-workers
+            --instrucl-layer 2                                  :: --instrucl-layer
+            --criterion label_smoothed_cross_entropy_instrucl --instrucl-layer 7 :: --instrucl-layer
+            --lang-pairs de-fr                                  :: de-fr
+            --update-freq x                                     :: --update-freq
+            --workers 0                                         :: --workers
+            --restore-file gone.pt                              :: gone.pt
+            --monolingual gone                                  :: --monolingual
+            --back-translated {{translated}} --model-of {{data}} :: --back-translated
+            --back-translated {{translated}}                    :: the preparation would begin
+        {TRAIN} --from-text                                     :: the preparation would begin
+        """,
+        config=config,
+        text=write(tmp_path / "text", 1),
+        out=tmp_path / "out",
+        flags=FLAGS,
+        translated=back_translated(),
+        data=prepared().root,
+    )

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from support.processes import finished, heard
 
-SOME = "half-precision,training,translate-fp32,score,exported"
+SOME = "half-precision,score,exported"
 
 
 def rehearsed(clone: Path, out: Path, *words: object, code: int = 0) -> str:
@@ -80,13 +80,12 @@ def running(out: Path) -> list[str]:
     return found
 
 
-@pytest.mark.long
 def test_a_part_that_fails_does_not_end_the_others(clone: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     rehearsed(clone, out, "--parts", SOME)
     assert states(out) == {
-        **dict.fromkeys(["text", "data", *SOME.split(",")[:3]], "done"),
-        **{"score": "failed", "exported": "failed"},  # without bf16, and without a folder
+        **dict.fromkeys(["text", "data", *SOME.split(",")[:1]], "done"),
+        **{"score": "failed", "exported": "failed"},  # without translations, and without a folder
     }
     page = (out / "summary.md").read_text()
     assert "| score | failed |" in page and "## Half precision" in page

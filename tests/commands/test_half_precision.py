@@ -4,12 +4,9 @@ import json
 import math
 import re
 
-import pytest
 import torch
 from support.commands import told
 from support.prepared import prepared, trained
-
-from tdo_plugin.cli import main
 
 HALF = ("bench", "half-precision", "--device", "cpu")
 
@@ -30,45 +27,32 @@ def test_random_weights(capsys, tmp_path):
     assert printed.splitlines()[-1] == str(file)
 
 
-@pytest.mark.long
+def model():
+    return trained("--criterion", "label_smoothed_cross_entropy_instrucl", "--max-update", "5")
+
+
 def test_a_checkpoint_with_its_losses(capsys):
-    path = trained("--criterion", "label_smoothed_cross_entropy_instrucl")
-    printed, _ = told(capsys, *HALF, "--path", path, "--data", prepared().root)
-    assert f"weights {path}, instrucl, text {prepared().root}" in printed
+    printed, _ = told(capsys, *HALF, "--path", model(), "--data", prepared().root)
+    assert f"weights {model()}, instrucl, text {prepared().root}" in printed
     assert "overflow" not in printed.replace("without overflow", "")
 
 
-@pytest.mark.long
-def test_a_diverged_checkpoint_is_refused(capsys, tmp_path):
-    path = tmp_path / "diverged.pt"
-    model = trained("--criterion", "label_smoothed_cross_entropy_instrucl")
-    state = torch.load(model, weights_only=False)
-    name = next(name for name in state["model"] if name.endswith("inner.weight"))
-    torch.save({**state, "model": {**state["model"], name: state["model"][name] * math.nan}}, path)
-    words = ("--path", path, "--data", prepared().root)
-    _, error = told(capsys, *HALF, *words, code=2)
-    assert error.endswith("`--path` must give a finite loss in fp32; it is nan\n")
-
-
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (("--rounds", "2"), "`--rounds` must be left out with half-precision; it is given"),
-        (("--each",), "`--each` must be left out with half-precision; it is given"),
-        (("--path", "model.pt"), "`--path` must come with --data; it is alone"),
-        (
-            ("--path", "model.pt", "--data", ".", "--options=--x 1"),
-            "`--options` must be left out with --path; it is given",
-        ),
-        (("--options=--nonsense",), "`--options` must be options of fairseq-train; its error"),
-    ],
-)
-def test_mistakes_are_one_line(words, message, capsys):
-    assert main([*HALF, *words]) == 2
-    error = capsys.readouterr().err
-    assert error.count("\n") == 1 and message in error
-
-
-def test_a_checkpoint_is_only_for_half_precision(capsys):
-    assert main(["bench", "--path", "model.pt"]) == 2
-    assert "`--path` must come with half-precision" in capsys.readouterr().err
+def test_mistakes(refused, tmp_path):
+    diverged = tmp_path / "diverged.pt"
+    state = torch.load(model(), weights_only=False)
+    next(value for name, value in state["model"].items() if "inner.weight" in name).fill_(math.nan)
+    torch.save(state, diverged)
+    refused.rows(
+        """
+        bench --path model.pt                                           :: half-precision
+        bench half-precision --device cpu
+            --rounds 2                                                  :: --rounds
+            --each                                                      :: --each
+            --path model.pt                                             :: --data
+            --path model.pt --data . --options="--x 1"                  :: --options
+            --options=--nonsense                                        :: --options
+            --path {diverged} --data {data}                             :: --path
+        """,
+        diverged=diverged,
+        data=prepared().root,
+    )

@@ -2,7 +2,6 @@
 
 import itertools
 import json
-import re
 import shutil
 import signal
 from pathlib import Path
@@ -20,11 +19,13 @@ from tdo_compat.checkpoint import safe_load
 from tdo_plugin.analysis.neurons.neuron_importance import METHODS, NeuronMeans, RealPositions
 from tdo_plugin.cli import importance_jobs
 from tdo_plugin.cli.importance_jobs import unlike_sides
+from tdo_plugin.evaluation.decoding import pool
 from tdo_plugin.evaluation.inspected_model import Cut, EvalModel, Sampling
 from tdo_plugin.modules.methods.neurons import neuron_outputs, rectified_projections
 from tdo_plugin.neuron_files import Importance, digest_of
 
 SMALL = ("--sentences", "8", "--max-tokens", "60")
+SHORT = ("--max-update", "2")
 PAIRS = ("en-de", "de-en", "en-fr", "fr-en")
 
 
@@ -32,23 +33,32 @@ def two_stages() -> Path:
     return trained("--max-update", "5")
 
 
+def command(out: Path, *words: object, path: Path | None = None) -> tuple[object, ...]:
+    data = () if "--data" in words else ("--data", prepared().root)
+    begin = ("neurons", "importance", "--cpu", "--path", path or two_stages(), "--out", out)
+    return (*begin, *data, *words)
+
+
 @pytest.fixture
 def importance(capsys: pytest.CaptureFixture[str]):
     """The command; what it prints, and what it says."""
 
-    def run(out: Path, *words: object, code: int = 0, path: Path | None = None) -> tuple[str, str]:
-        command = ["neurons", "importance", "--cpu", "--path", path or two_stages(), "--out", out]
-        data = () if "--data" in words else ("--data", prepared().root)
-        return told(capsys, *command, *data, *words, code=code)
+    def run(*words: object, code: int = 0, path: Path | None = None) -> tuple[str, str]:
+        return told(capsys, *command(*words, path=path), code=code)
 
     return run
+
+
+def assert_same_thetas(one: Path, two: Path) -> None:
+    first, second = Importance.read(one), Importance.read(two)
+    for name, theta in first.modules.items():
+        assert torch.equal(theta, second.modules[name])
 
 
 MODELS = {
     "two stages": (),
     "merged attention": (
-        *(*ENCODER_DECODER, "--tdo-adaptation-dim", "0"),
-        *("--tdo-decoder-attention", "merged"),
+        *(*ENCODER_DECODER, "--tdo-adaptation-dim", "0", "--tdo-decoder-attention", "merged"),
     ),
     "language-aware": ("--tdo-laln", "both"),
 }
@@ -93,15 +103,8 @@ def test_the_file_is_one_sentence_at_a_time(importance, tmp_path, method, model)
             torch.testing.assert_close(stored.modules[name][row], mean, rtol=2e-4, atol=1e-7)
 
 
-def without_inner(path: Path) -> None:
-    """Make a file as it was before files said on which side of the ReLU they were measured."""
-    stored = Importance.read(path)
-    del stored.about["settings"]["inner"]
-    stored.write(path)
-
-
 @pytest.mark.parametrize("method", METHODS)
-def test_inner_neurons_after_the_relu_or_before_it(importance, tmp_path, method):
+def test_inner_neurons_after_the_relu_or_before_it(importance, refused, tmp_path, method):
     files = {inner: tmp_path / inner for inner in ("after", "before")}
     words = (*SMALL, "--pairs", "de-en", "--method", method)
     for inner, path in files.items():
@@ -115,35 +118,35 @@ def test_inner_neurons_after_the_relu_or_before_it(importance, tmp_path, method)
     assert differing == (inner_neurons if method == "absolute" else set())
 
     # files that do not say are the authors' way; by taylor it is one number
-    without_inner(files["before"])
+    del before.about["settings"]["inner"]
+    before.write(files["before"])
     assert Importance.read(files["before"]).inner == "before"
-    for inner in ("before", "after"):
-        differs = method == "absolute" and inner == "after"
-        _, messages = importance(files["before"], *words, "--inner", inner, code=2 * differs)
-        told_of = "was made with different inner" if differs else "is already complete"
-        assert told_of in messages
+    _, messages = importance(files["before"], *words, "--inner", "before")
+    assert "is already complete" in messages
+    if method == "absolute":
+        refused(*command(files["before"], *words, "--inner", "after"), names="different inner")
+    else:
+        _, messages = importance(files["before"], *words, "--inner", "after")
+        assert "is already complete" in messages
 
 
 def test_sides():
-    sides = {
-        name: importance_jobs.side_of(name, 1)
+    assert [
+        importance_jobs.side_of(name, 1)
         for name in (
             "encoder_layers.3.attention.query",
             "decoder_layers.0.cross_attention.key",
             "layers.0.feed_forward.inner",
             "layers.1.feed_forward.inner",
         )
-    }
-    assert list(sides.values()) == ["source", "target", "source", "target"]
+    ] == ["source", "target", "source", "target"]
 
 
-def test_it_goes_on_where_it_was(importance, tmp_path, monkeypatch):
+def test_it_goes_on_where_it_was(importance, refused, tmp_path, monkeypatch):
     out, parts = tmp_path / "theta", tmp_path / "theta.parts"
     importance(tmp_path / "whole", *SMALL)
 
     # a worker that does not measure one of the pairs
-    from tdo_plugin.evaluation.decoding import pool
-
     def failing(stages, *others):
         kept = [[job for job in stage if job.name != "fr-en"] for stage in stages]
         yield from decode_all(kept, *others)
@@ -167,30 +170,24 @@ def test_it_goes_on_where_it_was(importance, tmp_path, monkeypatch):
         (("--method", "absolute"), "method"),
         (("--pairs", "de-en"), "pairs"),
     ):
-        _, errors = importance(out, *SMALL, *words, code=2)
-        assert re.search(rf"or --fresh given; .* was made with different {what}$", errors.strip())
-    other_checkpoint = trained("--max-update", "5", seed="4")
-    _, errors = importance(out, *SMALL, path=other_checkpoint, code=2)
-    assert errors.strip().endswith("was made with different checkpoint")
+        refused(*command(out, *SMALL, *words), names=f"different {what}")
+    other = trained("--max-update", "5", seed="4")
+    refused(*command(out, *SMALL, path=other), names="different checkpoint", case="another")
     assert {part: part.read_bytes() for part in parts.glob("*.safetensors")} == finished
 
     marked = parts / "de-en.safetensors"
     stored = Importance.read(marked)
-    seconds = stored.about["of_pairs"]["de-en"]
-    seconds["seconds"] = 77777.0
+    stored.about["of_pairs"]["de-en"]["seconds"] = 77777.0
     stored.write(marked)
     printed, messages = importance(out, *SMALL)
     assert "3 of 4 pairs are already complete" in messages
     assert "77777.0" in printed  # that part was not made again
     assert not parts.exists()
-    first, second = Importance.read(tmp_path / "whole"), Importance.read(out)
-    for name, theta in first.modules.items():
-        assert torch.equal(theta, second.modules[name])
+    assert_same_thetas(tmp_path / "whole", out)
 
     again, messages = importance(out, *SMALL)
     assert again == printed and "is already complete" in messages
-    _, errors = importance(out, *SMALL, "--seed", "2", code=2)
-    assert "must be a new file, or --fresh given" in errors
+    refused(*command(out, *SMALL, "--seed", "2"), names="--fresh", case="complete")
     assert not parts.exists()
     printed, _ = importance(out, *SMALL, "--fresh")
     assert "77777.0" not in printed and not parts.exists()
@@ -212,9 +209,7 @@ def test_an_ended_run_goes_on_where_it_was(importance, tmp_path, number):
     assert "Traceback" not in errors and not out.exists()
     _, messages = importance(out, *slow)
     assert "of 4 pairs are already complete" in messages and not parts.exists()
-    first, second = Importance.read(tmp_path / "whole"), Importance.read(out)
-    for name, theta in first.modules.items():
-        assert torch.equal(theta, second.modules[name])
+    assert_same_thetas(tmp_path / "whole", out)
 
 
 @pytest.mark.parametrize("precision", mostly_full(["bf16", "fp16"]))
@@ -246,7 +241,9 @@ def test_what_is_drawn(importance, tmp_path):
         assert not torch.equal(results["few"][0], results[variant][0])
 
 
-def test_numbers_that_overflow_are_named(importance, tmp_path):
+def test_what_cannot_be_measured(importance, tmp_path):
+    _, errors = importance(tmp_path / "theta", "--longest", "1", "--pairs", "de-en", code=1)
+    assert "must have a train sentence of at most 1 tokens (`--longest`)" in errors
     state = safe_load(str(two_stages()))
     state["model"]["core.stack.layers.0.feed_forward.inner.weight"].fill_(3e38)
     path = tmp_path / "huge.pt"
@@ -256,37 +253,35 @@ def test_numbers_that_overflow_are_named(importance, tmp_path):
     assert [entry.name for entry in tmp_path.iterdir()] == ["huge.pt"]
 
 
-def test_mistakes_are_one_line_and_leave_nothing(importance, tmp_path):
-    out, empty = tmp_path / "theta", tmp_path / "empty.pt"
+def test_mistakes(refused, tmp_path):
+    stock = tmp_path / "stock.pt"
     cfg = {"task": {"_name": "translation"}, "model": {"_name": "transformer"}}
-    torch.save({"model": {}, "cfg": cfg}, empty)
-    english = trained("--max-update", "2", "--langs", "en,de", "--lang-pairs", "en-de,de-en")
-    for words, path, message in (
-        ((), tmp_path / "none.pt", "`--path` must name files that exist"),
-        ((), empty, "`--path` must name checkpoints of tdo_translation"),
-        ((), english, "the checkpoint must know the languages of en-fr"),
-        (("--pairs", "de-fr"), None, "`--pairs` must be pairs with a train set in .*; de-fr is"),
-        (("--pairs", "en-xx"), None, "`--pairs` must be pairs with a train set in .*; en-xx is"),
-        (("--split", "valid", "--pairs", "de-fr"), None, "pairs with a valid set"),
-        (("--sentences", "0"), None, "`--sentences` must be all or at least 1; it is 0"),
-        (("--sentences", "x"), None, "`--sentences` must be all or at least 1; it is x"),
-        (("--longest", "0"), None, "`--longest` must be at least 1"),
-        (("--label-smoothing", "1"), None, "`--label-smoothing` must be from 0 to below 1"),
-        (("--seed", "-1"), None, "`--seed` must be a whole number from 0"),
-        (("--workers", "0"), None, "`--workers` must be at least 1"),
-        (("--data", str(tmp_path)), None, "`DATA` must be a folder"),
-    ):
-        printed, errors = importance(out, *words, path=path, code=2)
-        line = errors.splitlines()[-1]
-        assert line.startswith("tdo neurons importance: error: ")
-        assert re.search(message, line), line
-        assert "Traceback" not in errors and not printed
-        assert [entry.name for entry in tmp_path.iterdir()] == ["empty.pt"]
-    _, errors = importance(tmp_path / "no" / "theta", code=2)
-    assert "`--out` must be a file in an existing folder" in errors
-    _, errors = importance(out, "--longest", "1", "--pairs", "de-en", code=1)
-    assert "a train sentence of at most 1 tokens (`--longest`); it has none" in errors
-    importance(out, "--method", "guess", code=2)
+    torch.save({"model": {}, "cfg": cfg}, stock)
+    refused.rows(
+        """
+        neurons importance --cpu --path {model} --data {data} --out {folder}/theta
+            --path {folder}/none.pt         :: {folder}/none.pt
+            --path {stock}                  :: --path
+            --path {english_german}         :: en-fr
+            --pairs de-fr                   :: de-fr
+            --pairs en-xx                   :: en-xx
+            --split valid --pairs de-fr     :: valid
+            --sentences 0                   :: --sentences
+            --sentences x                   :: --sentences
+            --longest 0                     :: --longest
+            --label-smoothing 1             :: --label-smoothing
+            --seed -1                       :: --seed
+            --workers 0                     :: --workers
+            --data {folder}                 :: DATA
+            --out {folder}/no/theta         :: --out
+            --method guess                  :: --method
+        """,
+        model=two_stages(),
+        data=prepared().root,
+        folder=tmp_path,
+        stock=stock,
+        english_german=trained(*SHORT, "--langs", "en,de", "--lang-pairs", "en-de,de-en"),
+    )
 
 
 def test_another_dictionary_is_refused(importance, tmp_path):
@@ -300,5 +295,5 @@ def test_another_dictionary_is_refused(importance, tmp_path):
         first, second, *rest = path.read_text(encoding="utf-8").splitlines()
         path.write_text("\n".join([second, first, *rest]) + "\n", encoding="utf-8")
     _, errors = importance(tmp_path / "theta", "--data", data, code=2)
-    assert "the source dictionary must be the checkpoint's" in errors
-    assert not (tmp_path / "theta.parts").exists()
+    assert errors.count("\n") == 1 and "the source dictionary must be the checkpoint's" in errors
+    assert [entry.name for entry in tmp_path.iterdir()] == ["data"]

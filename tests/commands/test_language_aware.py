@@ -5,7 +5,7 @@ import json
 import pytest
 import torch
 from fairseq import checkpoint_utils
-from support.commands import hypotheses, scores
+from support.commands import hypotheses, scores, told
 from support.data import (
     BOTH_WAYS,
     CROSS_ENTROPY,
@@ -20,10 +20,10 @@ from support.data import (
     generate,
     train,
 )
+from support.made import made_once
 from support.trainings import found_by_both_searches, stopped_and_resumed
 
 from tdo_compat.checkpoint import safe_load
-from tdo_plugin import cli
 
 BASE = ("--task", "tdo_translation", *TASK, *TAG, *TRAIN, "--disable-validation")
 AWARE = ("--tdo-laln", "both", "--tdo-lalt", "identity")
@@ -41,7 +41,6 @@ GENERATE = ("--task", "tdo_translation", *TASK, *TAG, "--beam", "3", "--max-len-
 DE_FR = ("-s", "de", "-t", "fr", "--gen-subset", "test")
 
 
-@pytest.mark.long
 @pytest.mark.parametrize("system", SYSTEMS)
 def test_trained_resumed_and_decoded(system, tmp_path):
     """With InstruCL; batches of the training mix languages, sentences of the search leave it."""
@@ -54,9 +53,7 @@ def test_trained_resumed_and_decoded(system, tmp_path):
     assert tables
     for table in tables:
         assert len(table) == len(LANGUAGES)
-        assert len({tuple(row.flatten().tolist()) for row in table}) == len(table), (
-            "languages alike"
-        )
+        assert len(table.flatten(1).unique(dim=0)) == len(table), "languages alike"
     assert len(found_by_both_searches(path, *GENERATE, *DE_FR)) == 6
 
 
@@ -73,39 +70,29 @@ def test_a_plain_model_is_fine_tuned(tmp_path):
     plain = (*BASE, *TDO, *CROSS_ENTROPY, "--dropout", "0")
     train(tmp_path / "plain", *plain, "--max-update", "2")
     start = tmp_path / "plain" / "checkpoint_last.pt"
+    flags = (*plain, "--finetune-from-model", str(start))
     runs = {
-        name: train(
-            tmp_path / name, *plain, *more, "--finetune-from-model", str(start), "--max-update", "2"
-        )
+        name: train(tmp_path / name, *flags, *more, "--max-update", "2")
         for name, more in (("on", ()), ("aware", AWARE))
     }
     first, second = ([run[at]["loss"] for run in runs.values()] for at in (0, 1))
     assert first[0] == pytest.approx(first[1], rel=1e-6)
     assert second[0] != second[1]
-    again = (*plain, *AWARE, "--finetune-from-model", str(start))
-    assert len(train(tmp_path / "aware", *again, "--max-update", "4")) == 2
+    assert len(train(tmp_path / "aware", *flags, *AWARE, "--max-update", "4")) == 2
 
 
 # --- tdo extend -------------------------------------------------------------------------------
 
 
-@pytest.fixture(scope="module")
-def trained(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("trained")
+@made_once
+def aware(folder):
     train(folder, *BASE, *SYSTEMS["tdo_transformer"], *CROSS_ENTROPY, "--max-update", "3")
-    return folder / "checkpoint_last.pt"
 
 
-def extend(*flags):
-    return cli.main(["extend", str(databin()), *map(str, flags)])
-
-
-def test_extended_decoded_and_trained_on(trained, tmp_path, capsys):
-    output = tmp_path / "new" / "extended.pt"
-    assert (
-        extend("--path", trained, "--languages", "it,pt", "--like", "es", "--output", output) == 0
-    )
-    printed = capsys.readouterr().out
+def test_extended_decoded_and_trained_on(tmp_path, capsys):
+    trained, output = aware() / "checkpoint_last.pt", tmp_path / "new" / "extended.pt"
+    words = ("--path", trained, "--languages", "it,pt", "--like", "es", "--output", output)
+    printed, _ = told(capsys, "extend", databin(), *words)
     flags = ("--langs", "en,de,fr,es,it,pt", "--tdo-masked-tags", "2")
     assert f"--finetune-from-model {output} {' '.join(flags)}" in printed
     before = generate("--path", trained, *GENERATE, *DE_FR)
@@ -117,14 +104,8 @@ def test_extended_decoded_and_trained_on(trained, tmp_path, capsys):
     assert "last_optimizer_state" not in state
     _, _, task = checkpoint_utils.load_model_ensemble_and_task([str(output)])
     assert task.langs == state["task_state"]["languages"]
-    more = (
-        *SYSTEMS["tdo_transformer"],
-        *CROSS_ENTROPY,
-        *flags,
-        "--finetune-from-model",
-        str(output),
-    )
-    assert len(train(tmp_path / "on", *BASE, *more, "--max-update", "2")) == 2
+    more = (*SYSTEMS["tdo_transformer"], *CROSS_ENTROPY, *flags, "--max-update", "2")
+    assert len(train(tmp_path / "on", *BASE, *more, "--finetune-from-model", str(output))) == 2
     trained_on = safe_load(tmp_path / "on" / "checkpoint_last.pt")["model"]
     moved = trained_on["core.stack.bridge.1.weight"] != state["model"]["core.stack.bridge.1.weight"]
     assert moved.flatten(1).any(1).tolist() == [True, True, True, True, False, False]
@@ -133,48 +114,26 @@ def test_extended_decoded_and_trained_on(trained, tmp_path, capsys):
     assert torch.equal(*tags), "a tag that is never read and masked in the softmax was moved"
 
 
-REFUSED = {
-    "known": (("--languages", "de"), "`--languages` must name new languages"),
-    "none": (
-        ("--languages", ","),
-        "`--languages` must name new languages, each once; they are none",
-    ),
-    "unlike": (("--languages", "it", "--like", "xx"), "`--like` must be one of en, de, fr, es"),
-    "missing": (("--languages", "it", "--path", "no.pt"), "`--path` must name files that exist"),
-}
-
-
-@pytest.mark.parametrize("name", REFUSED)
-def test_refused(name, trained, tmp_path, capsys):
-    flags, message = REFUSED[name]
-    output = tmp_path / "x.pt"
-    assert extend("--path", trained, "--output", output, *flags) == 2
-    error = capsys.readouterr().err
-    assert error.startswith("tdo extend: error: ")
-    assert error.count("\n") == 1
-    assert message in error
-    assert not output.exists()
-
-
-def test_nothing_is_written_over(trained, tmp_path, capsys):
-    output = tmp_path / "x.pt"
-    output.write_text("mine")
-    assert extend("--path", trained, "--languages", "it", "--output", output) == 2
-    assert "`--output` must be new, or `--force` given" in capsys.readouterr().err
-    assert output.read_text() == "mine"
-
-
-def test_a_stock_model_is_refused(tmp_path, capsys):
-    stock = (
-        "--arch",
-        "transformer_iwslt_de_en",
-        "--encoder-embed-dim",
-        "8",
-        "--encoder-layers",
-        "1",
-    )
+def test_mistakes_of_extend(refused, tmp_path):
+    existing = tmp_path / "existing.pt"
+    existing.write_text("mine")
     base = ("--task", "translation_multi_simple_epoch", *BASE[2:])
-    train(tmp_path, *base, *stock, *CROSS_ENTROPY, "--max-update", "1")
-    path = tmp_path / "checkpoint_last.pt"
-    assert extend("--path", path, "--languages", "it", "--output", tmp_path / "x.pt") == 2
-    assert "must name a multilingual model of tdo_plugin" in capsys.readouterr().err
+    stock = ("--arch", "transformer_iwslt_de_en", "--encoder-embed-dim", "8")
+    train(tmp_path, *base, *stock, "--encoder-layers", "1", *CROSS_ENTROPY, "--max-update", "1")
+    refused.rows(
+        """
+        extend {data} --path {trained} --output {new}
+            --languages de              :: --languages
+            --languages ,               :: --languages
+            --languages it --like xx    :: --like
+            --languages it --path no.pt :: --path
+            --languages it --output {existing} :: --force
+            --languages it --path {stock} :: multilingual
+        """,
+        data=databin(),
+        trained=aware() / "checkpoint_last.pt",
+        new=tmp_path / "new.pt",
+        existing=existing,
+        stock=tmp_path / "checkpoint_last.pt",
+    )
+    assert existing.read_text() == "mine"

@@ -1,22 +1,16 @@
 """A text folder in letters of each language's own."""
 
 import sys
-from pathlib import Path
 
 import letters_of_their_own
 import pytest
+from support.translating import lines
 
 from tdo_plugin.data.corpus_settings import CorpusSettings
 from tdo_plugin.data.embedded_corpus import write_corpus
 
 
-def lines(path: Path) -> list[str]:
-    return path.read_text(encoding="utf-8").splitlines()
-
-
-def test_languages_share_no_letter_and_keep_their_words(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_languages_share_no_letter_and_keep_their_words(tmp_path, monkeypatch):
     text, out = tmp_path / "text", tmp_path / "out"
     write_corpus(text, CorpusSettings(languages=("en", "de", "fr"), train=30, valid=5, test=5))
     monkeypatch.setattr(sys, "argv", ["x", str(text), str(out)])
@@ -35,9 +29,7 @@ def test_languages_share_no_letter_and_keep_their_words(
     assert len(set.union(*letters.values())) == sum(map(len, letters.values()))
 
 
-def test_other_alphabets_do_not_fit(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_other_alphabets_do_not_fit(tmp_path, monkeypatch, capsys):
     (tmp_path / "text").mkdir()
     (tmp_path / "text/test.ru").write_text("да\n", encoding="utf-8")
     monkeypatch.setattr(sys, "argv", ["x", str(tmp_path / "text"), str(tmp_path / "out")])

@@ -15,10 +15,18 @@ TERMS = ("--criterion", "label_smoothed_cross_entropy_terms", "--label-smoothing
 LEXICAL = ("--loss-terms", "lexical", "--lexical-weight", "0.5", "--lexical-updates", "4")
 
 
-def test_its_weight_falls_and_is_gone(tmp_path):
-    logs = train(tmp_path / "whole", *BASE, *TERMS, *LEXICAL, "--max-update", "6")
+@pytest.mark.parametrize(
+    ("batches", "updates", "expected"),
+    [
+        ("1", "6", [0.5, 0.375, 0.25, 0.125, 0, 0]),
+        ("2", "3", [0.5, 0.5, 0.375, 0.375, 0.25, 0.25]),
+    ],
+)
+def test_its_weight_falls_with_each_update_and_is_gone(batches, updates, expected, tmp_path):
+    ending = ("--update-freq", batches, "--max-update", updates)
+    logs = train(tmp_path, *BASE, *TERMS, *LEXICAL, *ending)
     weights = [log["lexical_weight"] / log["nsentences"] for log in logs]
-    assert weights == pytest.approx([0.5, 0.375, 0.25, 0.125, 0, 0])
+    assert weights == pytest.approx(expected)
     for log in logs:
         nll = log.get("lexical_nll_loss", 0)
         assert (nll > 0) == (log["lexical_weight"] > 0)
@@ -42,12 +50,6 @@ def test_the_objective_is_the_sum():
         _, extra = model(**batch["net_input"], **request)
     expected = logs["loss"] + 0.5 * extra["source_losses"][0]
     torch.testing.assert_close(loss.double(), torch.as_tensor(expected).double())
-
-
-def test_batches_of_one_update_weigh_alike(tmp_path):
-    logs = train(tmp_path, *BASE, *TERMS, *LEXICAL, "--update-freq", "2", "--max-update", "3")
-    weights = [log["lexical_weight"] / log["nsentences"] for log in logs]
-    assert weights == pytest.approx([0.5, 0.5, 0.375, 0.375, 0.25, 0.25])
 
 
 def test_gradients_in_torch_s_wrapper_are_the_same(tmp_path):
@@ -82,11 +84,7 @@ def test_half_precision_trains(precision, tmp_path):
 @pytest.mark.parametrize(("updates", "warned"), [("4", True), ("5", False), ("0", False)])
 def test_a_training_that_ends_with_it_is_warned_of(caplog, updates, warned):
     built(*BASE, *TERMS, *LEXICAL, "--max-update", updates)
-    messages = [
-        record.getMessage()
-        for record in caplog.records
-        if "loss term lexical" in record.getMessage()
-    ]
-    assert messages == warned * [
+    messages = [record.getMessage() for record in caplog.records]
+    assert [line for line in messages if "loss term lexical" in line] == warned * [
         "the loss term lexical stays on until the end: --max-update is 4, --lexical-updates 4"
     ]

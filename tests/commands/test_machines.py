@@ -18,20 +18,15 @@ def both(folder: Path, *flags: str) -> list[Training]:
     """A training on two machines, of one worker each, which share the folder of checkpoints."""
     place = ("--rdzv-backend", "c10d", "--rdzv-endpoint", f"127.0.0.1:{free_port()}")
     torchrun = ("--nnodes", "2", "--nproc-per-node", "1", *place)
-    return [
-        Training(folder, *FLAGS, *flags, torchrun=torchrun, name=name) for name in ("one", "two")
-    ]
-
-
-def losses(output: str) -> list[float]:
-    return logged(output, "loss")
+    words = (*FLAGS, *flags)
+    return [Training(folder, *words, torchrun=torchrun, name=name) for name in ("one", "two")]
 
 
 @pytest.fixture(scope="module")
-def through(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[float]]:
+def through(tmp_path_factory) -> tuple[Path, list[float]]:
     """Two workers of one machine, that nothing happens to."""
     folder = tmp_path_factory.mktemp("through")
-    values = losses(Training(folder, *FLAGS, torchrun=TWO_WORKERS).end()[0])
+    values = logged(Training(folder, *FLAGS, torchrun=TWO_WORKERS).end()[0], "loss")
     assert len(values) == 7
     return folder, values
 
@@ -47,35 +42,29 @@ SAYS = {
 
 @pytest.mark.long
 @pytest.mark.parametrize(("what", "lost"), mostly_full([(LAUNCHER, 1), (MACHINE, 1), (MACHINE, 0)]))
-def test_a_lost_machine_ends_the_others_and_training_goes_on(
-    what: str, lost: int, through: tuple[Path, list[float]], tmp_path: Path
-) -> None:
+def test_a_lost_machine_ends_the_others_and_training_goes_on(what, lost, through, tmp_path):
     """Before the fourth update; the last checkpoint is that of the second."""
     happens = trouble(tmp_path, f"{what}; time.sleep(100)", update=3, rank=lost)
     machines = both(tmp_path, *happens)
     codes = sorted(machine.process.wait(300) for machine in machines)
     assert codes == [-9, 1]
-    (survivor,) = [
-        machine.err.read_text() for machine in machines if machine.process.returncode == 1
-    ]
+    (survivor,) = (each.err.read_text() for each in machines if each.process.returncode == 1)
     last = tmp_path / "checkpoint_last.pt"
     assert re.search(SAYS[what].format(lost=lost, left=1 - lost, last=last), survivor), survivor
     assert "Traceback" not in survivor
     state = torch.load(last, weights_only=False)
     assert state["optimizer_history"][-1]["num_updates"] == 2
     outputs = [machine.end()[0] for machine in both(tmp_path)]
-    assert losses("".join(outputs)) == through[1][2:]
+    assert logged("".join(outputs), "loss") == through[1][2:]
     assert_same_parameters(tmp_path, through[0])
 
 
 SLOW = ("threading.Thread(target=time.sleep, args=[3]).start()", "atexit.register(time.sleep, 3)")
 
 
-@pytest.mark.long
-@pytest.mark.parametrize(("rank", "slow"), mostly_full(itertools.product([0, 1], SLOW)))
-def test_machines_that_a_signal_has_ended_need_not_leave_together(
-    rank: int, slow: str, tmp_path: Path
-) -> None:
+@pytest.mark.full
+@pytest.mark.parametrize(("rank", "slow"), itertools.product([0, 1], SLOW))
+def test_machines_that_a_signal_has_ended_need_not_leave_together(rank, slow, tmp_path):
     """One's worker takes its time; the other may be the one where all meet."""
     tell = "os.kill(os.getppid(), signal.SIGTERM), time.sleep(3)"  # until it has been handed on
     what = f"({tell}) if os.environ['RANK'] == '{rank}' else {slow}"

@@ -53,7 +53,7 @@ CASES = {  # data, number of validation sets, flags
 
 
 @pytest.mark.parametrize("name", mostly_full(CASES))
-def test_a_validation_leaves_no_process_and_no_memory(name: str, tmp_path: Path) -> None:
+def test_a_validation_leaves_no_process_and_no_memory(name, tmp_path):
     """Of six pairs. One process loads the training set all the time, and one each set in turn."""
     data, sets, more = CASES[name]
     package, found = tmp_path / "watched", tmp_path / "found.json"

@@ -2,22 +2,18 @@
 
 import gzip
 import json
-import math
-import re
 
 import pytest
 from support.auxiliary_data import monolingual
-from support.commands import logged, two_workers
 from support.covering import mostly_full
-from support.data import CROSS_ENTROPY, TAG, TASK, TDO, TRAIN, built, databin, iterate, train
+from support.data import CROSS_ENTROPY, TAG, TASK, TDO, TRAIN, built, iterate, temporary, train
 from support.ddp import in_torch_s_wrapper
 from support.folders import snapshot
 from support.prepared import LARGER, prepared
 from support.prepared import TASK as PREPARED
-from support.trainings import assert_same_parameters, means_of_two, stopped_and_resumed
+from support.trainings import assert_same_parameters, stopped_and_resumed
 
 from tdo_plugin.cli import main
-from tdo_plugin.data.databin import read_data_folder
 from tdo_plugin.data.segmentation import join_pieces
 
 LANGUAGE_MODEL = ("--task", "tdo_translation", *TASK, *TRAIN, *TDO)
@@ -61,16 +57,6 @@ def test_stop_and_resume(tmp_path):
     first, second = stopped_and_resumed(tmp_path, *flags, stop=4, end=11)
     assert len(first + second) == 22
     assert_same_parameters(tmp_path / "through", tmp_path / "parts")
-
-
-@pytest.mark.long
-def test_two_processes_equal_two_accumulated_batches(tmp_path):
-    flags = (*lone(TARGET), *TERMS, "--dropout", "0", "--max-tokens", "60", "--max-update", "5")
-    updates = train(tmp_path / "one", *flags, "--update-freq", "2")
-    output = two_workers(databin(), *flags, save_dir=tmp_path / "two")
-    expected = means_of_two(updates, "loss", "ntokens", math.log(2))
-    assert logged(output, "loss") == pytest.approx(expected, abs=2e-3)
-    assert_same_parameters(tmp_path / "one", tmp_path / "two", rtol=1e-3, atol=1e-4)
 
 
 @pytest.mark.parametrize("more", [(), ("--tdo-laln", "both", "--tdo-lalt", "xavier")])
@@ -152,21 +138,17 @@ def test_from_text_to_a_training(text, tmp_path, capsys):
     assert main(["translate", str(prepared().root), *map(str, arguments)]) == 0
 
 
-def test_a_whole_folder_stays(text, tmp_path, capsys):
+def test_a_whole_folder_stays(refused, text, tmp_path, capsys):
     out, words = tmp_path / "lone", ("--text", f"fr={text['fr']}")
     make(out, *words)
     before = snapshot(out)
     make(out, *words)
     assert "is already complete" in capsys.readouterr().err
+    other = ("--text", f"de={text['de']}")
+    refused("monolingual", prepared().root, "--out", out, *other, names="--fresh")
     assert snapshot(out) == before
-    make(out, "--text", f"de={text['de']}", code=2)
-    assert "must be a new folder, or `--fresh` given" in capsys.readouterr().err
-    assert snapshot(out) == before
-    make(out, "--text", f"de={text['de']}", "--fresh")
-    assert {path.name for path in out.glob("train.*")} == {
-        "train.de-de.de.bin",
-        "train.de-de.de.idx",
-    }
+    make(out, *other, "--fresh")
+    assert {path.name for path in out.glob("train.*.idx")} == {"train.de-de.de.idx"}
     assert json.loads((out / "monolingual.json").read_text())["sets"].keys() == {"de-de"}
 
 
@@ -191,57 +173,43 @@ def test_a_stopped_run_goes_on(place, text, tmp_path, monkeypatch):
         assert (out / path.name).read_bytes() == path.read_bytes(), path.name
 
 
-BAD = {
-    "no file": (("de=nowhere.txt",), "`--text` must be text files; nowhere.txt is not a file"),
-    "no language": (("nowhere.txt",), "`--text` must be LANG=FILE; it is nowhere.txt"),
-    "nothing named": (("de=",), "`--text` must be LANG=FILE; it is de="),
-    "unknown language": (
-        ("xx=FRENCH",),
-        "`--text` must be of a language of .* en, de, fr; it is xx",
-    ),
-    "no number": (("de=FRENCH", "--max-pieces", "0"), "`--max-pieces` must be at least 1; it is 0"),
-    "no worker": (("de=FRENCH", "--workers", "0"), "`--workers` must be at least 1; it is 0"),
-    "no line": (("de=EMPTY",), "`--text` must leave a line of de; de: 2 lines, 0 kept .2 empty."),
-    "too long": (
-        ("fr=FRENCH", "--max-pieces", "1"),
-        "`train.fr-fr` must have lines that are not empty and not longer than 1 pieces",
-    ),
-    "latin-1": (("de=LATIN",), "`.*latin.txt` line 2 must be UTF-8 text; it is not"),
-    "cut off": (("de=CUT",), "`.*cut.gz` must be complete; unpacking it gave"),
-}
-
-
-@pytest.mark.parametrize("name", BAD)
-def test_bad_input(name, text, tmp_path, capfd):
-    files = {"EMPTY": b"\n \n", "LATIN": b"gut\nsch\xf6n\n", "CUT": gzip.compress(b"a\n" * 9)[:-4]}
-    paths = {"FRENCH": text["fr"]}
-    for key, content in files.items():
-        paths[key] = tmp_path / f"{key.lower()}{'.gz' if key == 'CUT' else '.txt'}"
-        paths[key].write_bytes(content)
-    words, message = BAD[name]
-    for key, path in paths.items():
-        words = [word.replace(key, str(path)) for word in words]
-    make(tmp_path / "lone", "--text", *words, code=2)
-    errors = capfd.readouterr().err
-    assert "Traceback" not in errors
-    line = errors.rstrip("\n").split("\n")[-1]
-    assert line.startswith("tdo monolingual: error: ")
-    assert re.search(message, line), line
-    assert not (tmp_path / "lone" / "monolingual.json").exists()
-
-
-@pytest.mark.parametrize("kind", ["file", "folder", "data"])
-def test_no_folder_of_something_else(kind, text, tmp_path, capsys):
-    out = tmp_path / "taken"
-    if kind == "data":
-        out = prepared().root
-    elif kind == "file":
-        out.write_text("mine\n")
-    else:
-        out.mkdir()
-        (out / "thesis.txt").write_text("mine\n")
-    before = snapshot(out) if out.is_dir() else out.read_bytes()
-    make(out, "--text", f"fr={text['fr']}", code=2)
-    assert "`--out` must be a" in capsys.readouterr().err
-    assert (snapshot(out) if out.is_dir() else out.read_bytes()) == before
-    assert read_data_folder(prepared().root)
+def test_bad_input(refused, text, tmp_path):
+    files = {
+        "empty": b"\n \n",
+        "latin": b"gut\nsch\xf6n\n",
+        "cut.gz": gzip.compress(b"a\n" * 9)[:-4],
+    }
+    for name, content in files.items():
+        (tmp_path / name).write_bytes(content)
+    folder, taken, out = tmp_path / "folder", tmp_path / "file", temporary() / "lone"
+    folder.mkdir()
+    for path in (folder / "thesis.txt", folder / ".lock", taken):
+        path.write_text("mine\n")
+    data = snapshot(prepared().root)
+    refused.rows(
+        """
+        monolingual {data} --workers 1 --out {out} --text
+            de=nowhere.txt              :: nowhere.txt is not a file
+            nowhere.txt                 :: --text
+            de=                         :: --text
+            xx={french}                 :: en, de, fr; it is xx
+            de={french} --max-pieces 0  :: --max-pieces
+            de={french} --workers 0     :: --workers
+            de={tmp}/empty              :: de: 2 lines, 0 kept (2 empty)
+            fr={french} --max-pieces 1  :: not longer than 1 pieces
+            de={tmp}/latin              :: latin` line 2
+            de={tmp}/cut.gz             :: cut.gz
+            fr={french} --out {folder}  :: --out
+            fr={french} --out {taken}   :: --out
+            fr={french} --out {data}    :: --out
+        """,
+        data=prepared().root,
+        out=out,
+        french=text["fr"],
+        tmp=tmp_path,
+        folder=folder,
+        taken=taken,
+    )
+    assert not (out / "monolingual.json").exists()
+    assert snapshot(prepared().root) == data
+    assert (folder / "thesis.txt").read_text() == taken.read_text() == "mine\n"

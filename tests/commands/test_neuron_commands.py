@@ -9,7 +9,7 @@ from tdo_plugin.neuron_files import Importance, Masks
 PAIRS = ["it-en", "en-it", "ro-en", "en-ro"]
 
 
-def test_from_importance_to_pictures(run, tmp_path: Path) -> None:
+def test_from_importance_to_pictures(run, tmp_path):
     importance_of(PAIRS, 2, 16, 32).write(tmp_path / "importance")
 
     def tdo(*words: str) -> str:

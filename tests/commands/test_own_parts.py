@@ -1,15 +1,7 @@
 """Adapters, target-specific attention and FFN experts: trained, resumed, decoded by commands."""
 
 import pytest
-from support.data import (
-    BOTH_WAYS,
-    CROSS_ENTROPY,
-    ENCODER_DECODER,
-    TAG,
-    TASK,
-    TDO,
-    TRAIN,
-)
+from support.data import BOTH_WAYS, CROSS_ENTROPY, ENCODER_DECODER, TAG, TASK, TDO, TRAIN
 from support.trainings import found_by_both_searches, stopped_and_resumed
 
 from tdo_compat.checkpoint import safe_load

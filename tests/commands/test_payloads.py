@@ -12,16 +12,17 @@ from argparse import Namespace
 
 import pytest
 import torch
-from support.data import CROSS_ENTROPY, TAG, TDO, TRAIN, generate, kept_logging, train
+from support.commands import exit_code
+from support.data import CROSS_ENTROPY, TAG, TRAIN, generate, kept_logging, train
+from support.data import TDO as MODEL
 from support.prepared import LANGUAGES, LARGER, PAIRS, TASK, prepared, trained
 
 from tdo_compat import errors
 from tdo_compat.settings import IMPORTED, WRITTEN
-from tdo_plugin.cli import main
 
 MULTILINGUAL = ("--task", "tdo_translation", "--langs", LANGUAGES, "--lang-pairs", PAIRS, *TAG)
 DE_EN = ("--source-lang", "de", "--target-lang", "en")
-BASE = ("--task", "tdo_translation", *TASK, *TAG, *TRAIN, *TDO, *LARGER, *CROSS_ENTROPY)
+BASE = ("--task", "tdo_translation", *TASK, *TAG, *TRAIN, *MODEL, *LARGER, *CROSS_ENTROPY)
 # settings that are not given here, and would name what is imported or written
 PLACES = (*IMPORTED, *WRITTEN)
 SMALL = ("--cpu", "--beam", "1", "--max-len-b", "5")
@@ -46,10 +47,8 @@ def groups(value):
 
 def settings(kinds=str):
     """Names of the settings of the checkpoint that are of some kinds, each once."""
-    all_groups = [*groups(original()["cfg"])]
-    return sorted(
-        {key for group in all_groups for key, value in group.items() if isinstance(value, kinds)}
-    )
+    items = [item for group in groups(original()["cfg"]) for item in group.items()]
+    return sorted({key for key, value in items if isinstance(value, kinds)})
 
 
 def original_value(name):
@@ -100,15 +99,6 @@ def trap(tmp_path):
 # --- commands --------------------------------------------------------------------------------
 
 
-def tdo(*words):
-    """The command's exit code and what it says, for :func:`harmless`."""
-    with kept_logging():
-        try:
-            return main([str(word) for word in words])
-        except SystemExit as end:
-            return end.code
-
-
 def stock(name, *flags):
     """A stock command in this process, as its console script calls it."""
     from fairseq import options
@@ -118,17 +108,15 @@ def stock(name, *flags):
         "interactive": options.get_interactive_generation_parser,
         "validate": options.get_validation_parser,
     }[name]
-    words = [str(word) for word in (prepared().root, *flags)]
     program = __import__(f"fairseq_cli.{name}", fromlist=["main"])
-    cfg = convert_namespace_to_omegaconf(options.parse_args_and_arch(parser(), input_args=words))
+
+    def parsed(**more):
+        words = [str(word) for word in (prepared().root, *flags)]
+        return options.parse_args_and_arch(parser(), input_args=words, **more)
+
+    overrides = {"override_args": parsed(suppress_defaults=True)} if name == "validate" else {}
     with kept_logging():
-        if name == "validate":
-            overrides = options.parse_args_and_arch(
-                parser(), input_args=words, suppress_defaults=True
-            )
-            program.main(cfg, override_args=overrides)
-        else:
-            program.main(cfg)
+        program.main(convert_namespace_to_omegaconf(parsed()), **overrides)
 
 
 def training(path, folder, option):
@@ -136,76 +124,62 @@ def training(path, folder, option):
     train(folder / "training", *flags, option, str(path), data=prepared().root)
 
 
-def generating(path, folder):
-    generate(*MULTILINGUAL, *DE_EN, "--path", path, *SMALL, data=prepared().root)
-
-
 def interactive(path, folder):
-    text = folder / "input.txt"
-    text.write_text("▁ein ▁Kind\n", encoding="utf-8")
-    flags = ("--path", path, "--input", text, "--cpu", "--beam", "1", "--max-len-b", "5")
+    flags = ("--path", path, "--input", folder / "pieces.de", *SMALL)
     stock("interactive", *MULTILINGUAL, *DE_EN, *flags)
 
 
-def backtranslating(path, folder):
-    text = folder / "text.en"
-    text.write_text("A child of one sees a child.\n", encoding="utf-8")
-    flags = ("--path", path, "--text", f"en={text}", "--into", "de", "--max-ratio", "100")
-    return tdo("backtranslate", prepared().root, *flags, "--out", folder / "back", *SMALL)
+def validating(path, folder):
+    flags = ("--path", path, "--valid-subset", "valid", "--cpu", "--max-tokens", "600")
+    stock("validate", *MULTILINGUAL, *flags)
 
 
-COMMANDS = {
-    "fairseq-generate": generating,
-    "fairseq-interactive": interactive,
-    "fairseq-validate": lambda path, folder: stock(
-        "validate", *MULTILINGUAL, "--path", path, "--valid-subset", "valid", "--cpu",
-        "--max-tokens", "600",
+FAIRSEQ = {
+    "fairseq-generate": lambda path, _: generate(
+        *(*MULTILINGUAL, *DE_EN, "--path", path, *SMALL), data=prepared().root
     ),
+    "fairseq-interactive": interactive,
+    "fairseq-validate": validating,
     "fairseq-train --restore-file": functools.partial(training, option="--restore-file"),
     "fairseq-train --finetune-from-model": functools.partial(
         training, option="--finetune-from-model"
     ),
-    "tdo translate": lambda path, folder: tdo(
-        "translate", prepared().root, "--path", path, "--pairs", "de-en", "--out", folder / "out",
-        *SMALL,
-    ),
-    "tdo average": lambda path, folder: tdo(
-        "average", "--inputs", path, trained(), "--output", folder / "average.pt"
-    ),
-    "tdo extend": lambda path, folder: tdo(
-        "extend", prepared().root, "--path", path, "--languages", "nl", "--output",
-        folder / "extended.pt",
-    ),
-    "tdo neurons ablate": lambda path, folder: tdo(
-        "neurons", "ablate", "--path", path, "--general", "0.5", "--output",
-        folder / "ablated.pt",
-    ),
-    "tdo convert": lambda path, folder: tdo(
-        "convert", path, "--from", "m2m100", "--to", "tdo_transformer", "--out", folder / "new"
-    ),
-    "tdo score-lm": lambda path, folder: tdo(
-        "score-lm", prepared().root, "--path", path, "--pairs", "de-en", "--cpu"
-    ),
-    "tdo neurons importance": lambda path, folder: tdo(
-        "neurons", "importance", "--path", path, "--data", prepared().root, "--sentences", "2",
-        "--cpu", "--out", folder / "importance.safetensors",
-    ),
-    "tdo probe positions": lambda path, folder: tdo(
-        "probe", "positions", "--path", path, "--data", prepared().root, "--halves",
-        "--sentences", "4", "--probes", "1", "--cpu", "--no-figures", "--out", folder / "probed",
-    ),
-    "tdo preference": lambda path, folder: tdo(
-        "preference", "--path", path, "--data", prepared().root, "--form", "sentence",
-        "--sentences", "4", "--cpu", "--no-figures", "--out", folder / "preference",
-    ),
-    "tdo backtranslate": backtranslating,
-}  # fmt: skip
+}
+TDO = {
+    "translate": "translate {data} --path {path} --pairs de-en --out {folder}/out {small}",
+    "average": "average --inputs {path} {trained} --output {folder}/average.pt",
+    "extend": "extend {data} --path {path} --languages nl --output {folder}/extended.pt",
+    "neurons ablate": "neurons ablate --path {path} --general 0.5 --output {folder}/ablated.pt",
+    "convert": "convert {path} --from m2m100 --to tdo_transformer --out {folder}/new",
+    "score-lm": "score-lm {data} --path {path} --pairs de-en --cpu",
+    "neurons importance": "neurons importance --path {path} --data {data} --sentences 2 --cpu"
+    " --out {folder}/importance.safetensors",
+    "probe positions": "probe positions --path {path} --data {data} --halves --sentences 4"
+    " --probes 1 --cpu --no-figures --out {folder}/probed",
+    "preference": "preference --path {path} --data {data} --form sentence --sentences 4 --cpu"
+    " --no-figures --out {folder}/preference",
+    "backtranslate": "backtranslate {data} --path {path} --text en={folder}/text.en --into de"
+    " --max-ratio 100 --out {folder}/back {small}",
+}
+COMMANDS = [*FAIRSEQ, *TDO]
+
+
+def run(command, path, folder):
+    """What a command ends with: its exit code, or none of fairseq's."""
+    (folder / "pieces.de").write_text("▁ein ▁Kind\n", encoding="utf-8")
+    (folder / "text.en").write_text("A child of one sees a child.\n", encoding="utf-8")
+    if command in FAIRSEQ:
+        FAIRSEQ[command](path, folder)
+        return None
+    places = {"data": prepared().root, "trained": trained(), "small": " ".join(SMALL)}
+    words = TDO[command].format(path=path, folder=folder, **places)
+    return exit_code(*words.split())
 
 
 def loaded(name, path, folder, capsys):
     """What a command ends with: its one line, or None where it goes through."""
     try:
-        code = COMMANDS[name](path, folder)
+        code = run(name, path, folder)
     except Exception as error:
         line = errors.one_line(type(error), error)
         assert line is not None, repr(error)
@@ -226,21 +200,20 @@ def tried(command, names, tmp_path, trap, capsys):
             trap.check()
 
 
-@pytest.mark.long
 @pytest.mark.parametrize("command", COMMANDS)
 def test_the_command_itself_goes_through(command, tmp_path, capsys):
     """So that what follows tests what it says; some want another model, and say so."""
     line = loaded(command, with_setting(tmp_path / "as-it-was.pt"), tmp_path, capsys)
-    if command not in ("tdo neurons ablate", "tdo convert"):
+    if command not in ("neurons ablate", "convert"):
         assert line is None
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("command", COMMANDS)
 def test_nothing_of_a_setting_runs(command, tmp_path, trap, capsys):
-    """Each setting that is text is tried by some command, and each command has some of them."""
-    turn = [*COMMANDS].index(command)
-    tried(command, [*settings(), *PLACES][turn :: len(COMMANDS)], tmp_path, trap, capsys)
+    """Some of those that are text, others by each command."""
+    turn = COMMANDS.index(command)
+    tried(command, [*settings(), *PLACES][turn :: 3 * len(COMMANDS)], tmp_path, trap, capsys)
 
 
 @pytest.mark.full

@@ -7,16 +7,9 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from support import corpora
 from support.configs import ROOT
-from support.corpora import (
-    archives_of,
-    contents,
-    first_update,
-    make,
-    opened,
-    outcome,
-    prepared,
-)
+from support.corpora import archives_of, contents, first_update, make, opened, outcome, prepared
 from support.layouts import CASES, Case, europarl, multi30k, opus100, sentences, ted, un, wmt
 from support.own_text import SMALL, THREE, write_own
 
@@ -31,8 +24,20 @@ from tdo_plugin.data.segmentation import join_pieces
 from tdo_plugin.data.textfolder import read_lines
 from tdo_plugin.evaluation.outputs import data_side
 from tdo_plugin.metrics.textform import TextForm
+from tdo_plugin.runtime import steps
 
 MULTI30K = ROOT.parent / "shared" / "data" / "multi30k"
+
+
+@pytest.fixture(autouse=True)
+def one_worker_is_this_process(monkeypatch):
+    """As in `make`: it is several times as fast as a process for each step."""
+    several = steps.run_jobs
+
+    def run_jobs(jobs, workers):
+        return several(jobs, workers) if workers > 1 else corpora._run_here(jobs, workers)
+
+    monkeypatch.setattr(steps, "run_jobs", run_jobs)
 
 
 def within(count: int, expected: int | range) -> bool:
@@ -50,12 +55,10 @@ def check_directions(case: Case, out: Path) -> None:
     data = opened(out)
     assert " ".join(data.languages) == case.languages
     for split, directions in (("train", data.directions), ("test", data.test_directions)):
-        both = [
-            direction
-            for pair in case.pairs(split)
-            for direction in (pair, "-".join(pair.split("-")[::-1]))
-        ]
-        assert sorted(directions) == sorted(both)
+        pairs = [*case.pairs(split)]
+        assert sorted(directions) == sorted(
+            [*pairs, *("-".join(p.split("-")[::-1]) for p in pairs)]
+        )
 
 
 def counted(case: Case, split: str, pair: str) -> bool:
@@ -107,13 +110,12 @@ def check_references(case: Case, out: Path) -> None:
             for reference, line in zip(references, pieces, strict=True):
                 number = sentences.number_of(line)
                 if number is not None:
-                    assert reference.removeprefix("Q & A ").removeprefix("A & B ") == (
-                        sentences.sentence(language, number)
-                    )
+                    plain = reference.removeprefix("Q & A ").removeprefix("A & B ")
+                    assert plain == sentences.sentence(language, number)
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)
-def test_a_corpus_from_its_own_layout(case: Case) -> None:
+def test_a_corpus_from_its_own_layout(case):
     out = prepared(case)
     check_directions(case, out)
     check_rows(case, out)
@@ -124,7 +126,7 @@ def test_a_corpus_from_its_own_layout(case: Case) -> None:
     assert (settings_of(out) or {}).get("form", {}) == case.form
 
 
-def test_all_languages_of_ted19() -> None:
+def test_all_languages_of_ted19():
     """The slow one: 342 directions."""
     out = prepared(ted.ALL_LANGUAGES)
     check_directions(ted.ALL_LANGUAGES, out)
@@ -132,7 +134,7 @@ def test_all_languages_of_ted19() -> None:
     assert {name: rows["kept"] for name, rows in outcome(out).items()} == ted.ALL_LANGUAGES.rows
 
 
-def test_text_of_one_language_alone() -> None:
+def test_text_of_one_language_alone():
     lines = [*read_lines(prepared(wmt.ZH_EN) / "mono" / "mono.en")]
     numbers = [sentences.number_of(line) - wmt.CRAWL for line in lines]
     assert len(lines) == 50
@@ -141,7 +143,7 @@ def test_text_of_one_language_alone() -> None:
     assert not (prepared(wmt.ZH_EN_PARALLEL) / "mono").exists()
 
 
-def test_held_out_rows_are_not_in_train() -> None:
+def test_held_out_rows_are_not_in_train():
     """Europarl's Czech has each row twice."""
     sets = {
         split: {*text(prepared(europarl.ENGLISH_TO_TWELVE), f"{split}.cs-en.cs")}
@@ -152,7 +154,7 @@ def test_held_out_rows_are_not_in_train() -> None:
 
 
 @pytest.mark.parametrize("case", [ted.FEW_LANGUAGES, un.BASE, opus100.BASE], ids=str)
-def test_a_first_update(case: Case, tmp_path: Path) -> None:
+def test_a_first_update(case, tmp_path):
     (batch,) = first_update(opened(prepared(case)), tmp_path)
     assert batch["ntokens"] > 100
     assert 0 < batch["loss"] / batch["ntokens"] < 100
@@ -162,12 +164,12 @@ def test_a_first_update(case: Case, tmp_path: Path) -> None:
 # --- the same again --------------------------------------------------------------------------
 
 
-def test_the_same_seed_gives_the_same_bytes_with_any_number_of_workers(tmp_path: Path) -> None:
+def test_the_same_seed_gives_the_same_bytes_with_any_number_of_workers(tmp_path):
     again = make(europarl.SAMPLED, tmp_path, workers=2)
     assert contents(again) == contents(prepared(europarl.SAMPLED))
 
 
-def test_another_seed_draws_other_rows(tmp_path: Path) -> None:
+def test_another_seed_draws_other_rows(tmp_path):
     def other(corpus):
         corpus = europarl.SAMPLED.small(corpus)
         return replace(corpus, sample=replace(corpus.sample, seed=2))
@@ -178,7 +180,7 @@ def test_another_seed_draws_other_rows(tmp_path: Path) -> None:
     assert text(again, name) != text(prepared(europarl.SAMPLED), name)
 
 
-def test_a_whole_folder_is_left_as_it_is(tmp_path: Path) -> None:
+def test_a_whole_folder_is_left_as_it_is(tmp_path):
     messages: list[str] = []
     with archives_of(multi30k.SHARED, tmp_path) as (server, local_files):
         corpus, out = multi30k.SHARED.corpus(server.address), tmp_path / "out"
@@ -192,7 +194,7 @@ def test_a_whole_folder_is_left_as_it_is(tmp_path: Path) -> None:
 # --- text of one's own -----------------------------------------------------------------------
 
 
-def test_text_of_ones_own_in_every_form(tmp_path: Path) -> None:
+def test_text_of_ones_own_in_every_form(tmp_path):
     by_form = []
     for form in ("pairs", "gzip", "table"):
         text, out = write_own(tmp_path / form, form), tmp_path / f"{form}-data"
@@ -207,15 +209,7 @@ def test_text_of_ones_own_in_every_form(tmp_path: Path) -> None:
     assert by_form[0] == by_form[1] == by_form[2]
 
 
-def test_text_of_ones_own_without_a_centre(tmp_path: Path) -> None:
-    text, out = write_own(tmp_path / "text", "gzip"), tmp_path / "data"
-    assert main(["prepare", "--from", str(text), "--out", str(out), *SMALL]) == 0
-    assert len(opened(out).directions) == 6
-
-
-def test_text_of_ones_own_for_training_alone(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_text_of_ones_own_for_training_alone(tmp_path, capsys):
     text, out = write_own(tmp_path / "text", "gzip"), tmp_path / "data"
     for path in (*text.glob("valid.*"), *text.glob("test.*")):
         path.unlink()
@@ -228,7 +222,7 @@ def test_text_of_ones_own_for_training_alone(
     assert len(first_update(data, tmp_path)) == 1
 
 
-def test_text_is_scored_against_as_it_was_whatever_was_done_to_it(tmp_path: Path) -> None:
+def test_text_is_scored_against_as_it_was_whatever_was_done_to_it(tmp_path):
     """Signs that tokenization and back, normalization and casing change."""
     text = write_own(tmp_path / "text", "pairs")
     lines = ["“iPods”, a long-term  plan (A/64/1) , is it ?", "« it is » : yes …"]
@@ -251,7 +245,7 @@ def test_text_is_scored_against_as_it_was_whatever_was_done_to_it(tmp_path: Path
 
 
 @pytest.mark.skipif(not MULTI30K.is_dir(), reason="needs Multi30k's files")
-def test_multi30k_for_real(tmp_path: Path) -> None:
+def test_multi30k_for_real(tmp_path):
     out = tmp_path / "data"
     words = ("multi30k", "--out", out, "--from-file", MULTI30K, "--cache", tmp_path / "cache")
     small = ("--rows", 300, "--vocab-size", 500, "--workers", 1)
@@ -269,9 +263,7 @@ def test_multi30k_for_real(tmp_path: Path) -> None:
     assert len(first_update(data, tmp_path)) == 1
 
 
-def test_the_embedded_grammar_is_prepared_and_leaves_nothing_beside_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_embedded_grammar_leaves_nothing_beside_it(tmp_path, monkeypatch, capsys):
     asked = []
 
     def smaller(languages: tuple[str, ...]) -> CorpusSettings:

@@ -39,14 +39,12 @@ def test_a_failure_ends_without_a_table(here, capsys, monkeypatch):
     assert "error: quickstart/text/scores: ended with 3" in errors and "browser" not in printed
 
 
-def test_an_installation_without_the_experiments(here, capsys, monkeypatch):
+def test_an_installation_without_the_experiments(here, refused, monkeypatch):
     monkeypatch.setattr(library, "FOLDER", here / "gone")
-    _, errors = told(capsys, "quickstart", code=2)
-    assert errors.startswith("tdo quickstart: error: `EXPERIMENTS` must be a file, or one of")
-    assert errors.count("\n") == 1
+    refused("quickstart", names="EXPERIMENTS")
 
 
-@pytest.mark.long
+@pytest.mark.full
 def test_it_ends_with_scores_and_what_to_look_at(here, capsys):
     printed, _ = told(capsys, "quickstart", "--scale", "smoke", "--cpu")
     table, _, end = printed.partition("\nScores\n")[2].partition("Means over directions")

@@ -38,8 +38,17 @@ def log(folder: Path) -> str:
     return (folder / "train.log").read_text(encoding="utf-8")
 
 
+def raising(error: Exception) -> Callable[..., None]:
+    """What is put in place of something that fails."""
+
+    def fail(*_: object) -> None:
+        raise error
+
+    return fail
+
+
 @pytest.fixture
-def train(tmp_path: Path) -> Callable[..., Path]:
+def train(tmp_path) -> Callable[..., Path]:
     """fairseq-train in this process, as its command begins it."""
 
     def begin(*flags: str) -> Path:
@@ -55,6 +64,7 @@ def train(tmp_path: Path) -> Callable[..., Path]:
         arguments = training_arguments(*words, data=databin_zero_shot())
         arguments.distributed_world_size = 1  # this machine may have GPUs
         with kept_logging():
+            logging.disable(logging.NOTSET)  # which models opened before may have set
             logging.getLogger().setLevel(logging.INFO)
             call_main(convert_namespace_to_omegaconf(arguments), main)
         return folder
@@ -62,7 +72,7 @@ def train(tmp_path: Path) -> Callable[..., Path]:
     return begin
 
 
-def test_a_resumed_training_adds_to_its_files(train: Callable[..., Path]) -> None:
+def test_a_resumed_training_adds_to_its_files(train):
     train(*RESUMABLE)
     folder = train(*RESUMABLE, "--max-update", "5", "--lr", "0.001")
     first, second = runs(folder)
@@ -74,9 +84,8 @@ def test_a_resumed_training_adds_to_its_files(train: Callable[..., Path]) -> Non
     (identity,) = first["data"].values()
     assert identity["digest"] and first["machine"]["workers"] == 1
 
-    assert [line["update"] for line in lines(folder) if line["tag"] == "train_inner"] == [
-        *range(1, 6)
-    ]
+    updates = [line["update"] for line in lines(folder) if line["tag"] == "train_inner"]
+    assert updates == [*range(1, 6)]
     valid = [line for line in lines(folder) if line["tag"] == "valid"]
     assert {"loss", "bleu", "bleu_zero_shot"} <= valid[-1].keys()
 
@@ -87,66 +96,43 @@ def test_a_resumed_training_adds_to_its_files(train: Callable[..., Path]) -> Non
     assert "finished, update 5" in page and "Changed in run 2" in page
 
 
-def test_without_checkpoints_nothing_is_recorded(train: Callable[..., Path]) -> None:
+def test_without_checkpoints_nothing_is_recorded(train):
     folder = train("--max-update", "1", "--no-save", "--disable-validation")
     assert not list(folder.iterdir())
 
 
-def test_trouble_in_recording_is_one_warning(
-    train: Callable[..., Path], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    def fail(*_: object) -> None:
-        raise OSError(28, "No space left on device")
-
+def test_trouble_in_recording_is_one_warning(train, monkeypatch, caplog):
+    fail = raising(OSError(28, "No space left on device"))
     monkeypatch.setattr(recorder, "write_page", fail)
     monkeypatch.setattr(recorder.logged_values, "append", fail)
     folder = train("--max-update", "3", "--validate-interval-updates", "1")
-    warnings = [
-        record.message for record in caplog.records if "the training continues" in record.message
-    ]
-    assert warnings == [
-        f"recording {name} failed; the training continues: OSError: [Errno 28] No space left on "
-        "device"
-        for name in ("index.html", "metrics.jsonl")
-    ]
+    warnings = [text for text in caplog.messages if "the training continues" in text]
+    why = "the training continues: OSError: [Errno 28] No space left on device"
+    files = ("index.html", "metrics.jsonl")
+    assert warnings == [f"recording {name} failed; {why}" for name in files]
     assert runs(folder)[0]["state"] == "finished"
 
 
-def test_a_log_on_a_full_disk_is_one_warning(
-    train: Callable[..., Path], caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
-) -> None:
-    def on_full_disk(_: Path, failed: Callable[..., None]) -> recorder.LogFile:
-        return whole(Path("/dev/full"), failed)
-
+def test_a_log_on_a_full_disk_is_one_warning(train, monkeypatch, caplog, capfd):
     whole = recorder.LogFile
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(recorder, "LogFile", on_full_disk)
-        folder = train("--max-update", "1")
+    monkeypatch.setattr(recorder, "LogFile", lambda _, failed: whole(Path("/dev/full"), failed))
+    folder = train("--max-update", "1")
     warnings = [text for text in caplog.messages if text.startswith("recording train.log failed")]
     assert len(warnings) == 1
     assert "Logging error" not in capfd.readouterr().err
     assert runs(folder)[0]["state"] == "finished"
 
 
-def test_values_that_cannot_be_noted_end_nothing(
-    train: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def fail(*_: object) -> None:
-        raise ValueError("a value of an unknown kind")
-
-    monkeypatch.setattr(recorder.logged_values, "scalars", fail)
+def test_values_that_cannot_be_noted_end_nothing(train, monkeypatch):
+    monkeypatch.setattr(recorder.logged_values, "scalars", raising(ValueError("unknown kind")))
     assert runs(train("--max-update", "1"))[0]["state"] == "finished"
 
 
-def test_a_fault_is_in_the_log_with_its_traceback(
-    train: Callable[..., Path], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_a_fault_is_in_the_log_with_its_traceback(train, monkeypatch, tmp_path):
     from fairseq.trainer import Trainer
 
-    def fail(*_: object) -> None:
-        raise ZeroDivisionError("nothing to divide by")
-
-    monkeypatch.setattr(Trainer, "train_step", fail)
+    fault = ZeroDivisionError("nothing to divide by")
+    monkeypatch.setattr(Trainer, "train_step", raising(fault))
     with pytest.raises(ZeroDivisionError):
         train("--max-update", "3")
     (run,) = runs(tmp_path / "model")
@@ -159,9 +145,7 @@ def test_a_fault_is_in_the_log_with_its_traceback(
 # --- trackers ----------------------------------------------------------------------------------
 
 
-def test_trackio_gets_what_is_logged(
-    train: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_trackio_gets_what_is_logged(train, monkeypatch):
     calls: list[Any] = []
     run = SimpleNamespace(
         log=lambda values, step: calls.append((step, values)), finish=lambda: calls.append("end")
@@ -181,22 +165,15 @@ def test_trackio_gets_what_is_logged(
     assert {"train_inner/loss", "train/loss", "valid/loss"} <= names
 
 
-def test_a_tracker_that_is_not_installed_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_trackers_that_are_not_installed(monkeypatch, refused):
     monkeypatch.setattr(tracking_options, "find_spec", lambda name: None)
-    flags = ("--max-update", "2", "--trackio-project", "x", "--wandb-project", "y")
-    with pytest.raises(ValueError) as error:
-        training_arguments(*VALIDATED, *TDO, *CROSS_ENTROPY, *flags, "--tensorboard-logdir", "z")
-    assert str(error.value) == "; ".join(
-        f"`--{option}` must have the package {package} (pip install {package}); it is not installed"
-        for option, package in (
-            ("tensorboard-logdir", "tensorboard"),
-            ("wandb-project", "wandb"),
-            ("trackio-project", "trackio"),
-        )
-    )
+    places = ("--trackio-project", "x", "--wandb-project", "y", "--tensorboard-logdir", "z")
+    flags = (*VALIDATED, *TDO, *CROSS_ENTROPY, *places)
+    with refused.raised("three trackers", names="pip install wandb"):
+        training_arguments(*flags)
 
 
-def test_wandb_keeps_to_one_run() -> None:
+def test_wandb_keeps_to_one_run():
     begun: list[dict[str, Any]] = []
 
     def init(**options: Any) -> str:
@@ -213,7 +190,7 @@ def test_wandb_keeps_to_one_run() -> None:
 # --- however it ends ---------------------------------------------------------------------------
 
 
-def test_a_signal_leaves_whole_files(tmp_path: Path) -> None:
+def test_a_signal_leaves_whole_files(tmp_path):
     happens = trouble(tmp_path, "os.kill(os.getpid(), signal.SIGTERM)", update=3)
     output, _ = Training(tmp_path, *END, *happens).end(143)
     (run,) = runs(tmp_path)
@@ -225,8 +202,7 @@ def test_a_signal_leaves_whole_files(tmp_path: Path) -> None:
     assert run["command"].startswith("fairseq-train ")
 
 
-@pytest.mark.long
-def test_of_several_workers_one_records_and_learns_why_another_failed(tmp_path: Path) -> None:
+def test_of_several_workers_one_records_and_learns_why_another_failed(tmp_path):
     what = 'raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 9 GiB")'
     happens = trouble(tmp_path, what, update=3, rank=1)
     Training(tmp_path, *GLOO, *END, *happens, torchrun=TWO_WORKERS).end(1)
@@ -241,9 +217,7 @@ def test_of_several_workers_one_records_and_learns_why_another_failed(tmp_path: 
 # --- tdo curve training ------------------------------------------------------------------------
 
 
-def test_a_folder_without_a_record_gets_a_page(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_folder_without_a_record_gets_a_page(tmp_path, refused, capsys):
     shutil.copy(trained(), tmp_path)
     capsys.readouterr()  # what was said where it was made just now
     printed, _ = told(capsys, "curve", "training", tmp_path)
@@ -251,8 +225,6 @@ def test_a_folder_without_a_record_gets_a_page(
     page = (tmp_path / "index.html").read_text(encoding="utf-8")
     assert "tdo_translation" in page and "torch" in page
 
-    _, errors = told(capsys, "curve", "training", tmp_path / "none", code=2)
-    assert "`SAVE_DIR` must be a folder of a training; " in errors and errors.count("\n") == 1
+    refused("curve", "training", tmp_path / "none", names="SAVE_DIR")
     (tmp_path / "runs.json").write_text("{")
-    _, errors = told(capsys, "curve", "training", tmp_path, code=2)
-    assert "`SAVE_DIR` must hold whole files; " in errors and errors.count("\n") == 1
+    refused("curve", "training", tmp_path, names="whole files")

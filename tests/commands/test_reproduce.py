@@ -1,5 +1,7 @@
 """`tdo reproduce`: what it reads, shows, refuses; and that it runs a table."""
 
+import sys
+
 import pytest
 from support import experiment_stand_in
 from support.experiments import TEXT
@@ -47,74 +49,41 @@ def test_its_help_lists_what_a_file_has(mine, capsys):
     assert "toy" in said and "small" in said
 
 
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (["none.toml"], "must be an experiment file; none.toml: No such file"),
-        (["papers"], "`EXPERIMENTS` must be a file, or one of "),
-        (["mine.toml", "table9"], "`TABLE` must be one of table1, parts, sweep; it is table9"),
-        (["mine.toml", "--scale", "huge"], "`--scale` must be one of toy, smoke, full; it is huge"),
-        (["mine.toml", "--form", "other"], "`--form` must be one of shared, disjoint; it is other"),
-        (["mine.toml", "--rows", "x*"], "`--rows` must be among base, tdo, "),
-        (["mine.toml", "--jobs", "0"], "`--jobs` must be at least 1; it is 0"),
-        (["mine.toml", "--updates", "70"], "`--updates` must be a multiple of 50; it is 70"),
-        (["mine.toml", "--from", "gone"], "`--from` must be a folder with archives; "),
-        (["mine.toml", "--shape", "x"], "unrecognized arguments: --shape"),
-        (["mine.toml", "--rows", "tdo", "--losses", "paper"], "`--losses` must come with rows"),
-        (["mine.toml", "table1", "--from", "."], "`--from` must come with rows that use it"),
-        (["mine.toml", "--cpu", "--gpus-each", "2"], "`--gpus-each` must be at most 1; it is 2"),
-    ],
-)
-def test_what_is_refused(mine, capsys, words, message):
-    assert main(["reproduce", *words]) == 2
-    (line,) = capsys.readouterr().err.splitlines()
-    assert line.startswith("tdo reproduce: error: ") and message in line
-    assert not (mine / "runs" / "mine-toy" / "tdo").exists()
-
-
-@pytest.mark.parametrize(
-    ("layers", "message"),
-    [
-        ("side", "`--encoder` must be encoder or decoder, or layers of either"),
-        ("decoder:1-2", "`--encoder` must name 3 layers, as many as the stack has; it names 2"),
-    ],
-)
-def test_what_a_command_would_refuse_is_refused_before_all(mine, capsys, layers, message):
-    assert main(["reproduce", "tdo", "table2", "--encoder", layers, "--out", "run"]) == 2
-    (line,) = capsys.readouterr().err.splitlines()
-    assert message in line and not (mine / "run").exists()
-
-
-def test_words_that_a_command_does_not_know_are_refused_before_all(mine, capsys):
-    (mine / "mine.toml").write_text(TEXT.replace("--threshold {threshold}", "--treshold 1"))
-    assert main(["reproduce", "mine.toml", "parts", "--out", "run"]) == 2
-    (line,) = capsys.readouterr().err.splitlines()
-    assert "--treshold" in line and not (mine / "run").exists()
-
-
-def test_commands_are_read_before_anything_is_done(mine, capsys):
-    text = TEXT.replace('test = "--last 1"', 'test = "--last 1"\nscore = "--metrcs bleu"')
-    (mine / "mine.toml").write_text(text)
-    assert main(["reproduce", "mine.toml", "table1", "--scale", "smoke", "--cpu"]) == 2
-    (line,) = capsys.readouterr().err.splitlines()
-    assert "`mine.toml` must have valid tdo commands; in score 'like plain=" in line
-    assert line.endswith("--metrcs bleu; did you mean --metrics?") and not (mine / "runs").exists()
-
-
-def test_a_folder_of_something_else_is_left_alone(mine, capsys):
+def test_what_is_refused(refused, mine):
+    """Before anything is done; commands are read before, too."""
+    (mine / "unknown.toml").write_text(TEXT.replace("--threshold {threshold}", "--treshold 1"))
+    score = 'test = "--last 1"\nscore = "--metrcs bleu"'
+    (mine / "metrics.toml").write_text(TEXT.replace('test = "--last 1"', score))
     checkpoint = mine / "mine" / "tdo" / "checkpoints" / "checkpoint_last.pt"
     checkpoint.parent.mkdir(parents=True)
     checkpoint.touch()
-    words = ["reproduce", "mine.toml", "table1", "--scale", "smoke", "--out", "mine", "--cpu"]
-    for further in ([], ["--fresh"]):
-        assert main([*words, *further]) == 2
-        assert "has a training from something else" in capsys.readouterr().err
-    assert checkpoint.exists() and not (mine / "mine" / "text").exists()
+    (mine / "mine" / ".lock").touch()
+    refused.rows(
+        """
+        reproduce none.toml                              :: none.toml
+        reproduce papers                                 :: EXPERIMENTS
+        reproduce mine.toml table9                       :: TABLE
+        reproduce mine.toml --scale huge                 :: --scale
+        reproduce mine.toml --form other                 :: --form
+        reproduce mine.toml --rows x*                    :: --rows
+        reproduce mine.toml --jobs 0                     :: --jobs
+        reproduce mine.toml --updates 70                 :: --updates
+        reproduce mine.toml --from gone                  :: --from
+        reproduce mine.toml --shape x                    :: --shape
+        reproduce mine.toml --rows tdo --losses paper    :: --losses
+        reproduce mine.toml table1 --from .              :: --from
+        reproduce mine.toml --cpu --gpus-each 2          :: --gpus-each
+        reproduce tdo table2 --encoder side --out run    :: --encoder
+        reproduce tdo table2 --encoder decoder:1-2 --out run      :: --encoder
+        reproduce unknown.toml parts --out run                    :: --treshold
+        reproduce metrics.toml table1 --scale smoke --cpu         :: did you mean --metrics?
+        reproduce mine.toml table1 --scale smoke --cpu --out mine :: something else
+            --fresh                                               :: something else
+        """
+    )
 
 
 def test_a_run_and_its_failure(mine, capsys, monkeypatch):
-    import sys
-
     monkeypatch.setattr(runner, "TDO", (sys.executable, experiment_stand_in.__file__))
     monkeypatch.setenv("NOTES", str(mine / "notes"))
     monkeypatch.setenv("FAILS", "score")
@@ -148,8 +117,6 @@ def test_the_estimate_of_a_run(mine, capsys):
 
 
 def test_what_is_done_is_not_in_the_estimate(mine, capsys, monkeypatch):
-    import sys
-
     monkeypatch.setattr(runner, "TDO", (sys.executable, experiment_stand_in.__file__))
     monkeypatch.setenv("NOTES", str(mine / "notes"))
     words = ["reproduce", "quickstart", "quickstart", "--scale", "smoke", "--out", "run"]

@@ -45,10 +45,8 @@ def content(run: Path, table: str) -> dict:
     return json.loads((run / table / "grid.json").read_text(encoding="utf-8"))
 
 
-@pytest.mark.long
-def test_tables_over_axes_from_the_corpus_to_the_report(
-    tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
+@pytest.mark.full
+def test_tables_over_axes_from_the_corpus_to_the_report(tmp_path, capfd):
     (tmp_path / "mine.toml").write_text(FILE, encoding="utf-8")
     run = tmp_path / "run"
     words = ["reproduce", str(tmp_path / "mine.toml"), "--scale", "smoke", "--rows", ROWS]

@@ -12,18 +12,12 @@ from support.prepared import prepared
 from tdo_plugin.checkpoints import describe, read
 from tdo_plugin.launch.training_record import RECORD
 
-FLAGS = (
-    *TDO,
-    *TAG,
-    *(word for word in TRAIN if word != "--cpu"),
-    *CROSS_ENTROPY,
-    "--update-freq",
-    "1",
-)
+FLAGS = (*TDO, *TAG, *(word for word in TRAIN if word != "--cpu"), *CROSS_ENTROPY)
+FLAGS += ("--update-freq", "1")
 
 
 @pytest.fixture
-def became(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
+def became(monkeypatch) -> list[list[str]]:
     """The commands that `tdo` became, which it does not."""
     commands: list[list[str]] = []
 
@@ -40,9 +34,7 @@ def train(config: Path, out: Path, *flags: str) -> list[str]:
     return [*words, *FLAGS, *flags]
 
 
-def test_the_same_command(
-    config: Path, became: list[list[str]], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_same_command(config, became, tmp_path, capsys):
     out = tmp_path / "out"
     two = ("--workers", "2", "--max-update", "4")
     told(capsys, *train(config, out, *two, "--dry-run"))
@@ -59,9 +51,7 @@ def test_the_same_command(
 
 
 @pytest.mark.long
-def test_an_interrupted_training_goes_on_until_it_is_finished(
-    config: Path, run, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_interrupted_training_goes_on_until_it_is_finished(config, run, tmp_path, capsys):
     out = tmp_path / "out"
     short = ("--no-epoch-checkpoints", "--disable-validation")
     done = run("tdo", *train(config, out, *short, "--max-update", "3"))
@@ -82,28 +72,21 @@ def test_an_interrupted_training_goes_on_until_it_is_finished(
     assert errors == "training is finished: 1 of --max-epoch 1\n"
 
 
-def test_what_cannot_go_on_is_one_line(
-    config: Path, became: list[list[str]], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_cannot_go_on(config, became, tmp_path, refused, capsys):
     out = tmp_path / "out"
-
-    def refused() -> str:
-        _, errors = told(capsys, "resume", out, code=2)
-        assert errors.count("\n") == 1 and "Traceback" not in errors
-        return errors
-
-    assert f"`SAVE_DIR` must be a checkpoint folder of tdo train; {out} has no" in refused()
+    refused("resume", out, names="SAVE_DIR")
     for option in ("--user-dir", "--restore-file"):
         told(capsys, *train(config, out, option, str(tmp_path / "other")), code=2)
-        assert f"`SAVE_DIR` must be from a training run without {option}, " in refused()
+        refused("resume", out, names=option, case=option)
     path = out / RECORD
     record = json.loads(path.read_text(encoding="utf-8"))
-    for text, message in (
-        ("{", "`SAVE_DIR` must have a train.json of tdo train"),
-        (json.dumps({**record, "precision": 16}), "it.precision must be of type str; it is 16"),
-        (json.dumps({**record, "extra": [], "config": ["what"]}), "`train.json` must be a --flag"),
-        (json.dumps({**record, "extra": [], "data": "gone"}), "`DATA` must be a folder that tdo"),
+    path.write_text("{")
+    refused("resume", out, names="train.json", case="no JSON")
+    for changes, names in (
+        ({"precision": 16}, "precision"),
+        ({"extra": [], "config": ["what"]}, "`train.json`"),
+        ({"extra": [], "data": "gone"}, "DATA"),
     ):
-        path.write_text(text, encoding="utf-8")
-        assert message in refused()
+        path.write_text(json.dumps({**record, **changes}), encoding="utf-8")
+        refused("resume", out, names=names, case=changes)
     assert len(became) == 2

@@ -1,5 +1,6 @@
 """`tdo score-lm`: likelihoods of pairs and of text, against sums over a model's own logits."""
 
+import functools
 import json
 import math
 import shutil
@@ -7,11 +8,15 @@ from pathlib import Path
 
 import pytest
 import torch
+from support.commands import told
 from support.prepared import TEST_SENTENCES, prepared, trained
 from support.translating import lines
 
-from tdo_plugin.cli import main
+from tdo_plugin.data.segmentation import load_model
+from tdo_plugin.evaluation.decoding.decoding_options import DecodingOptions
+from tdo_plugin.evaluation.decoding.likelihood import perplexity
 from tdo_plugin.evaluation.decoding.loading import load_models, task_of
+from tdo_plugin.evaluation.decoding.translator import Translator
 
 SHORT = ("--max-update", "2")
 CAUSAL = ("--arch", "tdo_causal_decoder_only", "--tdo-layers", "2", "--tdo-target-layer", "0")
@@ -22,16 +27,13 @@ PREFIX = ("--tdo-source-attention", "prefix")
 
 @pytest.fixture
 def score(capsys):
-    """Runs the command; gives back its exit code, its output and its messages."""
+    """Runs the command; gives back its output and its messages."""
+    return functools.partial(told, capsys, "score-lm", prepared().root, "--cpu")
 
-    def run(*words):
-        try:
-            code = main(["score-lm", str(prepared().root), "--cpu", *map(str, words)])
-        except SystemExit as error:
-            code = error.code
-        return code, *capsys.readouterr()
 
-    return run
+def scored(path):
+    """The numbers of each sentence that the command wrote."""
+    return [[*map(float, row.rstrip("\t").split("\t")[2:])] for row in lines(path)]
 
 
 def by_hand(*paths, direction="en-de", prefix_length=0):
@@ -69,17 +71,16 @@ def by_hand(*paths, direction="en-de", prefix_length=0):
 def test_pairs(score, tmp_path):
     path = trained(*CAUSAL, *TLM)
     files = ("--json", tmp_path / "found.json", "--sentences", tmp_path / "found.tsv")
-    code, shown, messages = score("--path", path, "--pairs", "en-de,de-fr", *files)
-    assert code == 0 and "left out" not in messages
+    shown, messages = score("--path", path, "--pairs", "en-de,de-fr", *files)
+    assert "left out" not in messages
     expected = by_hand(path)
-    rows = [line.split("\t") for line in lines(tmp_path / "found.tsv")]
-    assert len(rows) == 2 * TEST_SENTENCES
-    for number, (row, likelihoods) in enumerate(zip(rows, expected, strict=False), 1):
-        assert row[:2] == ["en-de", str(number)]
-        assert [float(value) for value in row[2:]] == pytest.approx(likelihoods, abs=1e-3)
-    target, target_tokens, source, source_tokens = (
-        sum(column) for column in zip(*expected, strict=True)
-    )
+    names = [line.split("\t")[:2] for line in lines(tmp_path / "found.tsv")]
+    assert names[:TEST_SENTENCES] == [["en-de", str(n + 1)] for n in range(TEST_SENTENCES)]
+    assert len(names) == 2 * TEST_SENTENCES
+    for row, likelihoods in zip(scored(tmp_path / "found.tsv"), expected, strict=False):
+        assert row == pytest.approx(likelihoods, abs=1e-3)
+    target, target_tokens, source, source_tokens = map(sum, zip(*expected, strict=True))
+    joint = -(target + source) / (target_tokens + source_tokens)
     first, second = json.loads((tmp_path / "found.json").read_text())["sets"]
     assert first == {
         "set": "en-de",
@@ -88,9 +89,7 @@ def test_pairs(score, tmp_path):
         "target_perplexity": pytest.approx(math.exp(-target / target_tokens), rel=1e-4),
         "source_tokens": source_tokens,
         "source_perplexity": pytest.approx(math.exp(-source / source_tokens), rel=1e-4),
-        "joint_perplexity": pytest.approx(
-            math.exp(-(target + source) / (target_tokens + source_tokens)), rel=1e-4
-        ),
+        "joint_perplexity": pytest.approx(math.exp(joint), rel=1e-4),
     }
     assert second["set"] == "de-fr"
     assert f"{first['joint_perplexity']:.3f}" in shown
@@ -104,36 +103,30 @@ def test_pairs(score, tmp_path):
 def test_several_models_and_languages(flags, score, tmp_path):
     paths = [trained(*CAUSAL, *TLM, *model_flags) for model_flags in flags]
     files = ("--sentences", tmp_path / "found")
-    code, _, messages = score("--path", ":".join(map(str, paths)), "--pairs", "en-de", *files)
-    assert code == 0 and "left out" not in messages
-    rows = [[float(value) for value in row.split("\t")[2:]] for row in lines(tmp_path / "found")]
-    expected = by_hand(*paths)
-    for row, likelihoods in zip(rows, expected, strict=True):
+    _, messages = score("--path", ":".join(map(str, paths)), "--pairs", "en-de", *files)
+    assert "left out" not in messages
+    for row, likelihoods in zip(scored(tmp_path / "found"), by_hand(*paths), strict=True):
         assert row == pytest.approx(likelihoods, abs=1e-3)
 
 
 def test_all_models_of_an_ensemble_tell_their_sources(score):
     paths = trained(*CAUSAL, *TLM), trained(*CAUSAL)
     for order in (paths, paths[::-1]):
-        _, shown, messages = score("--path", ":".join(map(str, order)), "--pairs", "en-de")
+        shown, messages = score("--path", ":".join(map(str, order)), "--pairs", "en-de")
         assert "the model was not trained on it" in messages and "source" not in shown
 
 
 def test_a_given_tag_is_not_scored(score, tmp_path):
     """Wherever padding stands."""
     path = trained(*CAUSAL, "--decoder-langtok", "--left-pad-target", "True")
-    code, _, _ = score("--path", path, "--pairs", "en-de", "--sentences", tmp_path / "found")
-    assert code == 0
-    rows = [[float(value) for value in row.split("\t")[2:4]] for row in lines(tmp_path / "found")]
+    score("--path", path, "--pairs", "en-de", "--sentences", tmp_path / "found")
     expected = [likelihoods[:2] for likelihoods in by_hand(path, prefix_length=1)]
     assert len({many for _, many in expected}) > 1
-    for row, likelihoods in zip(rows, expected, strict=True):
-        assert row == pytest.approx(likelihoods, abs=1e-3)
+    for row, likelihoods in zip(scored(tmp_path / "found"), expected, strict=True):
+        assert row[:2] == pytest.approx(likelihoods, abs=1e-3)
 
 
 def test_a_model_that_has_diverged(score, tmp_path):
-    from tdo_plugin.evaluation.decoding.likelihood import perplexity
-
     assert perplexity(-1e6, 10) == math.inf
     checkpoint = torch.load(trained(*CAUSAL, *TLM), weights_only=False)
     for name, parameter in checkpoint["model"].items():
@@ -141,23 +134,18 @@ def test_a_model_that_has_diverged(score, tmp_path):
             parameter *= 1e4
     torch.save(checkpoint, tmp_path / "far.pt")
     files = ("--json", tmp_path / "found.json")
-    code, shown, _ = score("--path", tmp_path / "far.pt", "--pairs", "en-de", *files)
-    assert code == 0 and "inf" in shown
+    shown, _ = score("--path", tmp_path / "far.pt", "--pairs", "en-de", *files)
+    assert "inf" in shown
 
-    def refuse(constant):
-        raise AssertionError(constant)
-
-    (measured,) = json.loads((tmp_path / "found.json").read_text(), parse_constant=refuse)["sets"]
+    text = (tmp_path / "found.json").read_text()
+    (measured,) = json.loads(text, parse_constant=pytest.fail)["sets"]
     assert measured["target_perplexity"] is None
 
 
 def test_the_validation_s_perplexity(score):
     """As a training and `tdo translate --perplexity` measure it."""
-    from tdo_plugin.evaluation.decoding.decoding_options import DecodingOptions
-    from tdo_plugin.evaluation.decoding.translator import Translator
-
     path = trained(*CAUSAL, *TLM)
-    _, shown, _ = score("--path", path, "--pairs", "en-de", "--split", "valid")
+    shown, _ = score("--path", path, "--pairs", "en-de", "--split", "valid")
     options = DecodingOptions((Path(path),))
     expected = Translator(options, prepared(), torch.device("cpu")).perplexity("en-de")
     assert f"{expected:.3f}" in shown
@@ -176,8 +164,7 @@ def test_the_validation_s_perplexity(score):
 )
 def test_where_the_source_s_is_no_probability(flags, why, score, tmp_path):
     path = shutil.copy(trained(*CAUSAL, *flags), tmp_path)  # its own has a colon
-    code, shown, messages = score("--path", path, "--pairs", "en-de")
-    assert code == 0, messages
+    shown, messages = score("--path", path, "--pairs", "en-de")
     assert why in messages
     assert "source" not in shown and "target perplexity" in shown
 
@@ -186,8 +173,8 @@ def test_text_has_no_source_to_leave_out(score, tmp_path):
     """Also where the model would give its sources no probability."""
     file = tmp_path / "text"
     file.write_text(lines(sorted(prepared().root.with_name("text").glob("test*.de"))[0])[0] + "\n")
-    code, shown, messages = score("--path", trained(*CAUSAL), "--text", f"de={file}")
-    assert code == 0 and "target perplexity" in shown
+    shown, messages = score("--path", trained(*CAUSAL), "--text", f"de={file}")
+    assert "target perplexity" in shown
     assert "P(source)" not in messages
 
 
@@ -209,8 +196,7 @@ def test_text_alone(name, score, tmp_path):
     folder = prepared().root.with_name("text")
     text = lines(sorted(folder.glob("test*.de"))[0])[:5]
     file.write_text("\n".join([*text[:2], "", *text[2:]]) + "\n", encoding="utf-8")
-    code, _, _ = score("--path", path, "--text", f"de={file}", "--sentences", tmp_path / "found")
-    assert code == 0
+    score("--path", path, "--text", f"de={file}", "--sentences", tmp_path / "found")
     (model,), base = load_models([path], prepared())
     model.eval()
     dictionary = base.source_dictionary
@@ -218,45 +204,37 @@ def test_text_alone(name, score, tmp_path):
         torch.tensor([[dictionary.index(symbol) for symbol in symbols]]).long()
         for symbols in (before, begin)
     )
-    from tdo_plugin.data.segmentation import load_model
-
     pieces = load_model(prepared().root / "spm.model").encode(text, out_type=str)
-    rows = [line.split("\t") for line in lines(tmp_path / "found")]
-    assert len(rows) == len(text)
-    for row, words in zip(rows, pieces, strict=True):
+    for row, words in zip(scored(tmp_path / "found"), pieces, strict=True):
         target = dictionary.encode_line(" ".join(words), add_if_not_exist=False).long()
         previous = torch.cat([prefix, target[None, :-1]], 1)
         logits = model(source, prev_output_tokens=previous)[0][0].log_softmax(-1)
         logits = logits[prefix.size(1) - 1 :]
         expected = logits.gather(1, target[:, None]).sum().item()
-        assert [float(value) for value in row[2:4]] == pytest.approx(
-            [expected, len(target)], abs=1e-3
-        )
+        assert row[:2] == pytest.approx([expected, len(target)], abs=1e-3)
 
 
-def test_refused(score, tmp_path):
-    path = ("--path", trained(*CAUSAL, *TLM))
-    empty, broken = tmp_path / "empty", tmp_path / "broken"
-    empty.write_text("\n \n")
-    broken.write_bytes(b"fine\n\xff\n")
-    for words, message in (
-        (("--text", "de"), "`--text` must be LANG=FILE with an existing file; it is de"),
-        (("--text", f"de={tmp_path}/none"), "`--text` must be LANG=FILE with an existing file"),
-        (("--text", f"de={empty}"), "`--text` must have a non-empty line"),
-        (("--text", f"de={broken}"), "UTF-8"),
-        (("--text", f"xx={empty.parent}/../{empty.parent.name}/text"), "`--text` must be LANG"),
-        (("--text", f"de={empty}", "--pairs", "en-de"), "`--pairs` must be left out with --text"),
-        (("--text", f"de={empty}", "--split", "valid"), "`--split` must be left out with --text"),
-        (("--pairs", "en-xx"), "`--pairs` must be"),
-        (("--pairs", "de-fr", "--split", "valid"), "`DATA` must hold a valid set of de-fr"),
-        (("--json", tmp_path), "`--json` must be a file in an existing folder"),
-        (("--sentences", tmp_path / "no" / "file"), "`--sentences` must be a file in an"),
-        (("--average", "some"), "`--average` must be best-N or last-N; it is some"),
-        (("--max-tokens", "0"), "`--max-tokens` must be at least 1; it is 0"),
-    ):
-        code, _, messages = score(*path, *words)
-        assert code == 2 and message in messages, (words, messages)
-        assert "Traceback" not in messages
-    (tmp_path / "text").write_text("wort\n")
-    code, _, messages = score(*path, "--text", f"xx={tmp_path / 'text'}")
-    assert code == 2 and "the checkpoint must know the languages of xx-xx" in messages
+def test_refused(refused, tmp_path):
+    for name, content in {"text": b"wort\n", "empty": b"\n \n", "broken": b"fine\n\xff\n"}.items():
+        (tmp_path / name).write_bytes(content)
+    refused.rows(
+        """
+        score-lm {data} --cpu --path {path}
+            --text de                               :: --text
+            --text de={tmp}/none                    :: --text
+            --text de={tmp}/empty                   :: --text
+            --text de={tmp}/broken                  :: UTF-8
+            --text xx={tmp}/text                    :: xx
+            --text de={tmp}/empty --pairs en-de     :: --pairs
+            --text de={tmp}/empty --split valid     :: --split
+            --pairs en-xx                           :: --pairs
+            --pairs de-fr --split valid             :: de-fr
+            --json {tmp}                            :: --json
+            --sentences {tmp}/no/file               :: --sentences
+            --average some                          :: --average
+            --max-tokens 0                          :: --max-tokens
+        """,
+        data=prepared().root,
+        path=trained(*CAUSAL, *TLM),
+        tmp=tmp_path,
+    )

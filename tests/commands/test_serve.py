@@ -2,7 +2,6 @@
 
 import contextlib
 import http.client
-import importlib.util
 import json
 import re
 import signal
@@ -12,6 +11,7 @@ import sys
 
 import pytest
 from support.commands import environment, told
+from support.covering import mostly_full
 from support.prepared import trained
 from support.served import ORDER, begin_translation, refusal_message
 
@@ -70,8 +70,7 @@ sys.exit(main(sys.argv[1:]))
 """
 
 
-@pytest.mark.long
-@pytest.mark.parametrize("text", ["gentle", "stubborn"])
+@pytest.mark.parametrize("text", mostly_full(["gentle", "stubborn"]))
 def test_a_signal_ends_a_server_whose_model_runs(text):
     order = {**ORDER, "model": "m", "text": text}
     with serve_process("-c", STUCK, "serve", f"m={trained()}") as (process, port):
@@ -99,24 +98,19 @@ def test_a_failed_start_is_no_success(monkeypatch):
     assert ended.value.code == 3
 
 
-def test_a_taken_port_and_a_strange_host(capsys):
+def test_what_is_refused(refused, capsys, monkeypatch):
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         _, errors = told(capsys, "serve", trained(), "--cpu", "--port", port, code=2)
     assert f"`--port` must be free on 127.0.0.1; {port}: " in errors
-    _, errors = told(capsys, "serve", trained(), "--host", "no.such.host.invalid", code=2)
-    assert "`--host` must be an address of this machine" in errors
-    _, errors = told(capsys, "serve", trained(), "--port", 70_000, code=2)
-    assert "`--port` must be from 0 to 65535" in errors
-    _, errors = told(capsys, "serve", trained(), "--trust-proxy", "proxy", code=2)
-    assert "`--trust-proxy` must be an IP address; it is proxy" in errors
-
-
-def test_without_its_packages(capsys, monkeypatch):
-    find = importlib.util.find_spec
-    monkeypatch.setattr(
-        "tdo_plugin.cli.serve.find_spec", lambda name: None if name == "uvicorn" else find(name)
+    refused.rows(
+        """
+        serve {model} --cpu
+            --host no.such.host.invalid :: --host
+            --port 70000                :: --port
+            --trust-proxy proxy         :: --trust-proxy
+        """,
+        model=trained(),
     )
-    _, errors = told(capsys, "serve", trained(), code=2)
-    assert "`uvicorn` must be installed, to serve a page; it is not (" in errors
-    assert "pip install" in errors and errors.count("\n") == 1
+    monkeypatch.setattr("tdo_plugin.cli.serve.find_spec", lambda name: name != "uvicorn" or None)
+    refused("serve", trained(), names="pip install", case="without uvicorn")

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from support.covering import mostly_full
 from support.data import ENCODER_DECODER
 from support.prepared import prepared, trained
 from support.served import EXPLAIN, MANY, ORDER, SHORT, TEXT, refusal_message
@@ -15,12 +16,10 @@ from tdo_plugin.evaluation.decoding.decoding_options import DecodingOptions
 from tdo_plugin.evaluation.decoding.worker import Work
 from tdo_plugin.serve.explained_translation import explain_translation
 
-MERGED = ("--tdo-decoder-attention", "merged")
-
 
 def translator_of(*flags):
     """The translator of a model trained with these flags."""
-    work = Work(DecodingOptions((trained(*flags),), max_len_b=30), prepared(), prepared().root)
+    work = Work(DecodingOptions((trained(*flags),), max_len_b=9), prepared(), prepared().root)
     return work.load("cpu").usual
 
 
@@ -66,10 +65,16 @@ def test_translations_are_those_of_the_translator(server, models):
         assert each["off_target"] in (None, True, False)
 
 
-@pytest.mark.long
-@pytest.mark.parametrize("flags", [(), ("--decoder-langtok",), ("--tdo-laln", "both")])
-def test_one_search_for_all_targets_changes_nothing(flags):
-    translator = translator_of(*flags)
+SHARED = {
+    "a tag": (),
+    "language-aware": (*SHORT, "--tdo-laln", "both"),
+    "two tags": (*SHORT, "--decoder-langtok"),
+}
+
+
+@pytest.mark.parametrize("name", mostly_full(SHARED, quick=2))
+def test_one_search_for_all_targets_changes_nothing(name):
+    translator = translator_of(*SHARED[name])
     lines = [TEXT, "", "das alte Haus und der Hund"]
     together = translator.translate_into("de", ["fr", "en", "de"], lines)
     for target, hypotheses in together.items():
@@ -121,22 +126,20 @@ def test_an_explanation(server, models, model):
     assert all(0 < layer["score"] < 1 for layer in content["preference"])
 
 
-@pytest.mark.long
-@pytest.mark.parametrize(
-    "flags",
-    [
-        SHORT,
-        (*SHORT, "--decoder-langtok"),
-        (*SHORT, "--decoder-langtok", "--lang-tok-replacing-bos-eos"),
-        (*SHORT, "--tdo-laln", "both", "--tdo-lalt", "xavier", "--tdo-norm", "pre"),
-        (*SHORT, *ENCODER_DECODER, "--tdo-adaptation-dim", "0", *MERGED),
-        (*SHORT, "--tdo-target-layer", "0", "--tdo-adaptation-dim", "0"),
-    ],
-    ids=" ".join,
-)
-def test_the_explained_pass_is_the_one_that_was_searched(flags):
+MODELS = {
+    "both tags": ("--decoder-langtok",),
+    "the source's tag": (),
+    "a tag for the end": ("--decoder-langtok", "--lang-tok-replacing-bos-eos"),
+    "language-aware": ("--tdo-laln", "both", "--tdo-lalt", "xavier", "--tdo-norm", "pre"),
+    "merged": (*ENCODER_DECODER, "--tdo-adaptation-dim", "0", "--tdo-decoder-attention", "merged"),
+    "one stage": ("--tdo-target-layer", "0", "--tdo-adaptation-dim", "0"),
+}
+
+
+@pytest.mark.parametrize("name", mostly_full(MODELS, quick=3))
+def test_the_explained_pass_is_the_one_that_was_searched(name):
     """The chosen pieces' probabilities give the score of the search: every tag has its place."""
-    translator = translator_of(*flags)
+    translator = translator_of(*SHORT, *MODELS[name])
     explained = explain_translation(translator, "de-fr", TEXT)
     (hypothesis,) = translator.translate_lines("de-fr", [TEXT])
     assert explained.hypothesis == hypothesis
@@ -144,7 +147,7 @@ def test_the_explained_pass_is_the_one_that_was_searched(flags):
     score = sum(map(math.log2, chosen)) / len(chosen)
     assert score == pytest.approx(hypothesis.score, abs=1e-3)
     assert len(explained.weights.logits) == len(explained.target) == len(explained.steps)
-    replaced = "--lang-tok-replacing-bos-eos" in flags
+    replaced = name == "a tag for the end"
     assert bool(explained.preference) != replaced and bool(explained.no_preference) == replaced
 
 

@@ -26,28 +26,21 @@ def test_the_folder_of_a_training_and_its_data(tmp_path):
     assert model.detector is None and model.description()["detector"] is None
 
 
-def test_a_data_folder_that_has_gone(monkeypatch):
+def test_a_data_folder_that_has_gone(refused, monkeypatch):
     for data, shown in (("/gone:/gone/shard2", "/gone:"), (None, "an unknown folder")):
         monkeypatch.setattr(loading, "task_options", lambda _, data=data: Namespace(data=data))
-        with pytest.raises(UserError, match=f"`--data` must name the data folder.*{shown}"):
+        with refused.raised(f"data {data}", names=shown):
             recorded_data(trained(), read(trained()))
 
 
-@pytest.mark.parametrize(
-    ("name", "error"),
-    [
-        ("gone.pt", "`MODEL` must name checkpoints that exist; .*gone.pt does not"),
-        ("", "`--average` must be at most 0, the number of checkpoints with validation .* it is 1"),
-    ],
-)
-def test_what_is_no_model(name, error, tmp_path):
-    with pytest.raises(UserError, match=error):
-        open_models({"a": f"{tmp_path}/{name}"}, None, DecodingOptions(()), "cpu")
-
-
-def test_an_ensemble_is_no_model():
-    with pytest.raises(UserError, match=r"`MODEL` must be one checkpoint or folder; it is .*:"):
-        open_models({"a": f"{trained()}:{trained()}"}, None, DecodingOptions(()), "cpu")
+def test_what_is_no_model(refused, tmp_path):
+    for path, name in (
+        (tmp_path / "gone.pt", "`MODEL`"),
+        (tmp_path, "--average"),
+        (f"{trained()}:{trained()}", "`MODEL` must be one checkpoint or folder"),
+    ):
+        with refused.raised(str(path), names=name):
+            open_models({"a": str(path)}, None, DecodingOptions(()), "cpu")
 
 
 def test_detectors_in_their_order(monkeypatch):

@@ -2,7 +2,6 @@
 
 import contextlib
 import socket
-import time
 
 import pytest
 from support.served import EXPLAIN, ORDER, TRANSLATE_HEAD, refusal_message
@@ -105,11 +104,9 @@ def test_another_site(server):
 
 
 def test_large_bodies_are_refused_before_they_are_read(server):
-    began = time.monotonic()
     with socket.create_connection(("127.0.0.1", server.port), 30) as raw:
         raw.sendall(TRANSLATE_HEAD + b"Content-Length: 10485760\r\n\r\n")  # and nothing more
         assert raw.recv(4096).startswith(b"HTTP/1.1 413 ")
-    assert time.monotonic() - began < 5
     with socket.create_connection(("127.0.0.1", server.port), 30) as raw:  # without a length
         raw.sendall(TRANSLATE_HEAD + b"Transfer-Encoding: chunked\r\n\r\n")
         answered = b""

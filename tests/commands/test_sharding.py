@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from functools import partial
-from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -19,17 +18,13 @@ from support.data import (
     TDO,
     TRAIN,
     built,
+    iterate,
     train,
 )
 from support.ending import TWO_WORKERS, Training, trouble
 from support.neuron_masks import write_masks
 from support.trainings import last_state
-from support.workers import (
-    SHARDED,
-    WHOLE,
-    assert_same_states,
-    trained,
-)
+from support.workers import SHARDED, WHOLE, assert_same_states, trained
 
 from tdo_compat.overflow import Diverged
 from tdo_compat.sharded_model import joined_state, split_state
@@ -56,36 +51,28 @@ ACCUMULATED = ("--update-freq", "2", "--max-tokens", "60", "--clip-norm", "0.5")
 FEW = ("--robt-share", "0.3", "--max-tokens", "40", "--update-freq", "3")
 AWARE = (*TDO_TASK, *QUIET, *INSTRUCL, "--tdo-laln", "both", "--tdo-lalt", "identity")
 
-# flags, and those of sharded training alone
+PLAIN = (*TDO_TASK, *QUIET)
+MERGED = ("--tdo-decoder-attention", "merged")
+GATE = ("--tdo-tpdm-gate", "hard-concrete")
+OWN_PARTS = ("--tdo-adapter-dim", "4", "--tdo-ffn-experts", "target")
 CASES = {
-    "InstruCL, language-aware": ((*AWARE, *ACCUMULATED), ()),
-    "gathered once": ((*AWARE, *ACCUMULATED), (KEEP,)),
-    "dropout": ((*TDO_TASK, *QUIET, *INSTRUCL, "--dropout", "0.3"), (CHECKPOINTS,)),
-    "encoder-decoder": (
-        (*TDO_TASK, *QUIET, *ENCODER_DECODER, *INSTRUCL, "--tdo-norm", "pre"),
-        (CHECKPOINTS,),
-    ),
-    "merged attention": (
-        (*TDO_TASK, *QUIET, *ENCODER_DECODER, *CROSS_ENTROPY, "--tdo-decoder-attention", "merged"),
-        (),
-    ),
-    "TPDM": ((*TDO_TASK, *QUIET, *TPDM, "--tdo-tpdm-layer", "1"), ()),
-    "GTPDM": (
-        (*TDO_TASK, *QUIET, *TPDM, "--tdo-tpdm-layer", "1", "--tdo-tpdm-gate", "hard-concrete"),
-        (CHECKPOINTS,),
-    ),
+    "InstruCL, language-aware": (*AWARE, *ACCUMULATED),
+    "gathered once": (*AWARE, *ACCUMULATED),
+    "dropout": (*PLAIN, *INSTRUCL, "--dropout", "0.3"),
+    "encoder-decoder": (*PLAIN, *ENCODER_DECODER, *INSTRUCL, "--tdo-norm", "pre"),
+    "merged attention": (*PLAIN, *ENCODER_DECODER, *CROSS_ENTROPY, *MERGED),
+    "TPDM": (*PLAIN, *TPDM, "--tdo-tpdm-layer", "1"),
+    "GTPDM": (*PLAIN, *TPDM, "--tdo-tpdm-layer", "1", *GATE),
     # of small batches, some of which have nothing to translate
-    "ROBT": (("--task", "tdo_robt", *QUIET, *INSTRUCL, *FEW), (KEEP,)),
-    "terms, adapters, experts": (
-        (*TDO_TASK, *QUIET, *LEXICAL, "--tdo-adapter-dim", "4", "--tdo-ffn-experts", "target"),
-        (),
-    ),
-    "frozen": ((*TDO_TASK, *QUIET, *INSTRUCL, "--tdo-freeze-embeddings"), ()),
-    "scores": (
-        (*TDO_TASK, *BASE, *INSTRUCL, "--eval-translation", "all", "--eval-sentences", "4"),
-        (),
-    ),
+    "ROBT": ("--task", "tdo_robt", *QUIET, *INSTRUCL, *FEW),
+    "terms, adapters, experts": (*PLAIN, *LEXICAL, *OWN_PARTS),
+    # more than rows of some parameters: workers without any part
+    "four workers": (*AWARE, "--max-tokens", "40", "--tdo-heads", "1", "--clip-norm", "0.5"),
+    "frozen": (*PLAIN, *INSTRUCL, "--tdo-freeze-embeddings"),
+    "scores": (*TDO_TASK, *BASE, *INSTRUCL, "--eval-translation", "all", "--eval-sentences", "4"),
 }
+SHARDED_ALONE = {"gathered once": KEEP, "ROBT": KEEP}
+SHARDED_ALONE |= dict.fromkeys(("dropout", "encoder-decoder", "GTPDM"), CHECKPOINTS)
 
 
 def numbers(trainer) -> dict[str, int]:
@@ -105,10 +92,11 @@ def numbers(trainer) -> dict[str, int]:
 
 @pytest.mark.long
 @pytest.mark.parametrize("name", mostly_full(CASES))
-def test_two_workers_equal_those_with_whole_models(name: str, tmp_path: Path) -> None:
-    flags, more = CASES[name]
-    whole = trained(2, tmp_path / "whole", *flags, *WHOLE)
-    sharded = trained(2, tmp_path / "sharded", *flags, *SHARDED, *more, seen=numbers)
+def test_two_workers_equal_those_with_whole_models(name, tmp_path):
+    flags, more = CASES[name], [SHARDED_ALONE[name]] if name in SHARDED_ALONE else []
+    count = 4 if name == "four workers" else 2
+    whole = trained(count, tmp_path / "whole", *flags, *WHOLE)
+    sharded = trained(count, tmp_path / "sharded", *flags, *SHARDED, *more, seen=numbers)
     for one, other in zip(whole, sharded, strict=True):
         for value in ("losses", "gnorm"):
             assert other[value] == pytest.approx(one[value], rel=1e-9)
@@ -117,6 +105,8 @@ def test_two_workers_equal_those_with_whole_models(name: str, tmp_path: Path) ->
     assert [path.exists() for path in scores] == [name == "scores"] * 2
     if name == "scores":
         assert scores[0].read_text() == scores[1].read_text()
+    if count == 4:
+        return
     for worker in sharded:  # half of everything, and of each parameter at most a row more
         held = worker["seen"][-1]
         assert held["gathered"] == 0 and held["weights"] <= held["rows"] < 0.6 * held["whole"]
@@ -126,26 +116,13 @@ def test_two_workers_equal_those_with_whole_models(name: str, tmp_path: Path) ->
         assert sum(each["gradients"] for each in held) == held[0]["whole"]
 
 
-@pytest.mark.full
-def test_four_workers(tmp_path: Path) -> None:
-    """More than rows of some parameters: workers without any part."""
-    flags = (*AWARE, "--max-tokens", "40", "--tdo-heads", "1", "--clip-norm", "0.5")
-    whole = trained(4, tmp_path / "whole", *flags, *WHOLE)
-    sharded = trained(4, tmp_path / "sharded", *flags, *SHARDED)
-    for one, other in zip(whole, sharded, strict=True):
-        for value in ("losses", "gnorm"):
-            assert other[value] == pytest.approx(one[value], rel=1e-9)
-    assert_same_states(tmp_path / "whole", tmp_path / "sharded", **EXACT)
-
-
 # workers and back-end before and after
 WAYS = [(2, SHARDED, 1, WHOLE), (1, WHOLE, 2, SHARDED), (2, SHARDED, 4, SHARDED)]
 WAYS += [(2, SHARDED, 2, WHOLE), (2, WHOLE, 4, SHARDED)]
 
 
-@pytest.mark.long
 @pytest.mark.parametrize(("before", "first", "after", "then"), mostly_full(WAYS))
-def test_resumed_by_other_workers(before, first, after, then, tmp_path: Path) -> None:
+def test_resumed_by_other_workers(before, first, after, then, tmp_path):
     """Within an epoch, with dropout off, whose random numbers are a worker's."""
     flags = (*TDO_TASK, *QUIET[:-3], "--disable-validation", *INSTRUCL, "--dropout", "0")
     flags += ("--max-tokens", "40", "--clip-norm", "0.5")
@@ -163,7 +140,7 @@ def test_resumed_by_other_workers(before, first, after, then, tmp_path: Path) ->
 
 @pytest.mark.full
 @pytest.mark.parametrize("precision", [("--bf16",), ("--fp16", "--fp16-no-flatten-grads")])
-def test_half_precision(precision: tuple[str, ...], tmp_path: Path) -> None:
+def test_half_precision(precision, tmp_path):
     """Weights in files are in single precision; the optimizer's state fits either way."""
     flags = (*TDO_TASK, *QUIET, *INSTRUCL, *precision)
     run = partial(trained, 2, double=False)
@@ -179,7 +156,7 @@ def test_half_precision(precision: tuple[str, ...], tmp_path: Path) -> None:
 
 
 @pytest.mark.full
-def test_neurons_that_no_pair_uses_stay(tmp_path: Path) -> None:
+def test_neurons_that_no_pair_uses_stay(tmp_path):
     flags = (*TDO_TASK, *QUIET, *INSTRUCL)
     train(tmp_path / "plain", *flags)
     start = tmp_path / "plain" / "checkpoint_last.pt"
@@ -194,7 +171,7 @@ def test_neurons_that_no_pair_uses_stay(tmp_path: Path) -> None:
 
 
 @pytest.mark.full
-def test_a_signal_ends_all_workers_with_a_whole_checkpoint(tmp_path: Path) -> None:
+def test_a_signal_ends_all_workers_with_a_whole_checkpoint(tmp_path):
     end = ("--max-update", "5", "--distributed-backend", "gloo", *SHARDED)
     through, _ = Training(tmp_path / "through", *end, torchrun=TWO_WORKERS).end()
     folder = tmp_path / "parts"
@@ -207,7 +184,7 @@ def test_a_signal_ends_all_workers_with_a_whole_checkpoint(tmp_path: Path) -> No
 
 
 @pytest.mark.full
-def test_a_failure_of_one_worker_is_one_line(tmp_path: Path) -> None:
+def test_a_failure_of_one_worker_is_one_line(tmp_path):
     """It does not try to gather a model for fairseq's crash.pt, for which it would wait."""
     flags = ("--max-update", "5", "--distributed-backend", "gloo", *SHARDED)
     happens = trouble(tmp_path, "raise ValueError('no luck')", update=2, rank=1)
@@ -216,13 +193,13 @@ def test_a_failure_of_one_worker_is_one_line(tmp_path: Path) -> None:
 
 
 @pytest.mark.full
-def test_a_divergence_names_a_part_of_the_model(tmp_path: Path) -> None:
+def test_a_divergence_names_a_part_of_the_model(tmp_path):
     flags = (*TDO_TASK, *QUIET, *INSTRUCL, "--lr", "1e300", *SHARDED)
     with pytest.raises(Diverged, match=r"of update \d are not finite: the \w+ of \S+ is the first"):
         trained(2, tmp_path / "run", *flags)
 
 
-def test_what_cannot_be_sharded() -> None:
+def test_what_cannot_be_sharded():
     module = SimpleNamespace(DistributedFairseqModel=lambda args, *_: args.ddp_backend)
     wrap_models(module)
     wrap = partial(module.DistributedFairseqModel, model=torch.nn.Linear(1, 1))
@@ -232,14 +209,13 @@ def test_what_cannot_be_sharded() -> None:
         wrap(SimpleNamespace(ddp_backend="fully_sharded"))
 
 
-@pytest.mark.long
-def test_an_optimizer_that_sums_over_a_parameter_is_refused(tmp_path: Path) -> None:
+def test_an_optimizer_that_sums_over_a_parameter_is_refused(tmp_path):
     flags = (*TDO_TASK, *QUIET, *INSTRUCL, *SHARDED, "--optimizer", "adafactor")
     with pytest.raises(CannotShard, match=r"such as adam, .* it is adafactor"):
         trained(2, tmp_path / "run", *flags)
 
 
-def test_a_flat_state_is_that_of_all_parameters() -> None:
+def test_a_flat_state_is_that_of_all_parameters():
     """As fairseq has it in fp16 on a GPU."""
     shapes = [torch.Size(shape) for shape in ((3, 2), (4,), (1, 1))]
     parts = [{"step": 7, "exp_avg": torch.rand(shape)} for shape in shapes]
@@ -265,7 +241,7 @@ LAYERS = {
 
 
 @pytest.mark.parametrize("name", LAYERS)
-def test_layers_that_are_computed_again_change_nothing(name: str, tmp_path: Path) -> None:
+def test_layers_that_are_computed_again_change_nothing(name, tmp_path):
     """Bit for bit, with dropout."""
     flags = (*TDO_TASK, *QUIET, *LAYERS[name], "--dropout", "0.3", "--attention-dropout", "0.1")
     plain = train(tmp_path / "plain", *flags)
@@ -289,9 +265,7 @@ def kept(model, criterion, sample) -> Iterator[int]:
     yield from sizes.values()
 
 
-def test_layers_that_are_computed_again_keep_only_their_input() -> None:
-    from support.data import iterate
-
+def test_layers_that_are_computed_again_keep_only_their_input():
     layers = ("--tdo-layers", "12", "--tdo-target-layer", "6")
     sums = []
     for more in ((), (CHECKPOINTS,)):
@@ -300,10 +274,8 @@ def test_layers_that_are_computed_again_keep_only_their_input() -> None:
     assert sums[1] < sums[0] / 3
 
 
-def test_an_analysis_computes_no_layer_again() -> None:
+def test_an_analysis_computes_no_layer_again():
     """Its hooks, which change frozen models, are gone before the backward pass."""
-    from support.data import iterate
-
     means = []
     for more in ((), (CHECKPOINTS,)):
         task, model, _ = built(*TDO_TASK, *QUIET, *INSTRUCL, *more)

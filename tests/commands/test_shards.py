@@ -8,10 +8,11 @@ from support.data import TAG, generate
 from support.prepared import TASK, prepared, trained
 
 GENERATION = (*TASK, *TAG, "-s", "en", "-t", "de", "--beam", "2", "--task", "tdo_translation")
+LENGTH = ("--max-len-b", "8")
 
 
 def translated(*flags: str) -> str:
-    words = ("--path", str(trained()), "--max-tokens", "200", *flags)
+    words = ("--path", str(trained()), "--max-tokens", "200", *LENGTH, *flags)
     return generate(*GENERATION, *words, data=prepared().root)
 
 

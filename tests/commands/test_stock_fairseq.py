@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from support.fork_server import PYTHON
+from support.made import made_once
 from support.processes import finished
 
 OPTIONS = {"arch": "transformer_tiny", "optimizer": "adam", "lr": 0.01, "max-tokens": 300}
@@ -36,10 +37,8 @@ def really(name, *words, **options):
     return finished([Path(PYTHON).with_name(name), *words], **options)
 
 
-@pytest.fixture(scope="module")
-def trained(tmp_path_factory):
-    """A folder with text, binarized data, and a model after three updates."""
-    folder = tmp_path_factory.mktemp("stock")
+@made_once
+def _trained(folder):
     write_text(folder)
     splits = [f"--{split}pref={split}" for split in ("train", "valid", "test")]
     words = ["-s", "aa", "-t", "bb", *splits, "--destdir", "bin"]
@@ -48,18 +47,23 @@ def trained(tmp_path_factory):
     log = succeed(really("fairseq-train", *words, cwd=folder))
     assert "'tpu': True" not in log
     assert (folder / "ck" / "checkpoint_last.pt").exists()
-    return folder
+
+
+@pytest.fixture
+def trained():
+    """A folder with text, binarized data, and a model after three updates."""
+    return _trained()
 
 
 @pytest.mark.long
-def test_generate_and_score(trained):
+def test_generate_and_score(trained, tmp_path):
     words = ["bin", "--path", "ck/checkpoint_last.pt", "--beam", 2, "--cpu", "--bf16"]
     output = succeed(really("fairseq-generate", *words, cwd=trained))
     texts = {kind: re.findall(rf"^{kind}-\d+\t(.*)$", output, re.M) for kind in "TH"}
     assert len(texts["T"]) == len(texts["H"]) == 20
-    (trained / "ref").write_text("\n".join(texts["T"]) + "\n")
-    (trained / "hyp").write_text("\n".join(texts["T"]) + "\n")
-    output = succeed(really("fairseq-score", "--sys", "hyp", "--ref", "ref", cwd=trained))
+    for name in ("ref", "hyp"):
+        (tmp_path / name).write_text("\n".join(texts["T"]) + "\n")
+    output = succeed(really("fairseq-score", "--sys", "hyp", "--ref", "ref", cwd=tmp_path))
     assert "BLEU4 = 100.00" in output
 
 
@@ -75,16 +79,14 @@ def test_validate(run, trained):
     assert re.search(r"valid .*loss [\d.]+", output)
 
 
-@pytest.mark.parametrize("mistake", ["truncated checkpoint", "missing split"])
-def test_mistakes_are_one_line(run, trained, mistake):
-    whole = (trained / "ck" / "checkpoint_last.pt").read_bytes()
-    (trained / "cut.pt").write_bytes(whole[: len(whole) // 2])
-    if mistake == "truncated checkpoint":
-        words, expected = ["--path", "cut.pt"], "cut.pt is not a complete checkpoint"
-    else:
-        words = ["--path", "ck/checkpoint_last.pt", "--gen-subset", "dev"]
-        expected = "Dataset not found: dev"
-    done = run("fairseq-generate", "bin", *words, "--cpu", cwd=trained)
-    assert done.returncode == 1
-    assert "Traceback" not in done.stderr
-    assert f"error: {expected}" in done.stderr.splitlines()[-1]
+def test_mistakes_are_one_line(run, trained, tmp_path):
+    whole, cut = (trained / "ck" / "checkpoint_last.pt").read_bytes(), tmp_path / "cut.pt"
+    cut.write_bytes(whole[: len(whole) // 2])
+    for words, expected in (
+        (["--path", cut], f"{cut} is not a complete checkpoint"),
+        (["--path", "ck/checkpoint_last.pt", "--gen-subset", "dev"], "Dataset not found: dev"),
+    ):
+        done = run("fairseq-generate", "bin", *words, "--cpu", cwd=trained)
+        assert done.returncode == 1
+        assert "Traceback" not in done.stderr
+        assert f"error: {expected}" in done.stderr.splitlines()[-1]

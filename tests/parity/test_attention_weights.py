@@ -34,7 +34,6 @@ class WeighingReference(Reference):
 
 
 def expected_of(model, source, previous):
-    """Weights of source and target layers, cut out of what the reference keeps."""
     reference, length = WeighingReference(model), source.size(1)
     reference.forward(source, previous)
     stack = model.stack

@@ -6,6 +6,7 @@ from fairseq.search import BeamSearch
 from fairseq.sequence_generator import SequenceGenerator
 from support.concatenating import DICTIONARY, concatenating, criterion, sample, two_stream
 from support.parity_cases import CASES, EOS, PAD, name_of
+from support.parity_models import gradients
 from support.searching import readable
 
 EXACT = {"rtol": 0, "atol": 1e-9}
@@ -22,6 +23,7 @@ TAGS = (5, 5, 6, 7)
 LOGGED = {"loss", "nll_loss", "ntokens", "nsentences", "sample_size"}
 PAPER = {"instrucl_scale": "sum", "instrucl_weighting": "none"}
 AUTHORS = {"instrucl_scale": "per-token", "instrucl_weighting": "tag-share"}
+FOUR = {"topology": "decoder-only", "num_layers": 4, "target_layer": 2, "adaptation_dim": 6}
 
 
 @pytest.fixture(params=["source left, target right", "source right, target left"])
@@ -41,25 +43,19 @@ def other_side(rows):
     return torch.stack([torch.cat(parts if left else parts[::-1]) for parts in moved])
 
 
-def assert_same_gradients(model, ours, theirs):
-    names, parameters = zip(*model.named_parameters(), strict=True)
-    our_gradients = torch.autograd.grad(ours, parameters)
-    their_gradients = torch.autograd.grad(theirs, parameters)
-    for name, *pair in zip(names, our_gradients, their_gradients, strict=True):
-        torch.testing.assert_close(*pair, **EXACT, msg=lambda text, name=name: name + text)
-
-
-def assert_same_objective(model, batch, ours, theirs):
-    """Of two criterions, the first on the model, the second on its baseline."""
-    batch = sample(batch)
-    loss, size, logs = ours(model, batch)
+def assert_same_objective(model, batch, name="terms", **options):
+    """Of the model's criterion and of its baseline's."""
+    batch, more = sample(batch), {"plain_instrucl": True} if name == "instrucl" else {}
+    loss, size, logs = criterion(f"label_smoothed_cross_entropy_{name}", **options)(model, batch)
+    theirs = criterion("plain_cross_entropy", **more, **options)
     plain, plain_size, plain_logs = theirs(concatenating(model), batch)
     torch.testing.assert_close(plain, loss, **EXACT)
     assert plain_size == size
     assert plain_logs.keys() >= LOGGED
     for key, value in plain_logs.items():
         assert float(value) == pytest.approx(float(logs[key]), abs=1e-9), key
-    assert_same_gradients(model, loss, plain)
+    pair = (gradients(objective, model) for objective in (plain, loss))
+    torch.testing.assert_close(*pair, **EXACT)
     return logs
 
 
@@ -76,56 +72,27 @@ def test_logits(case, make_model, padded):
 
 @pytest.mark.parametrize("case", JOINT, ids=name_of)
 def test_cross_entropy(case, make_model, padded):
-    assert_same_objective(
-        two_stream(make_model(**case)),
-        padded,
-        criterion("label_smoothed_cross_entropy_terms"),
-        criterion("plain_cross_entropy"),
-    )
+    assert_same_objective(two_stream(make_model(**case)), padded)
 
 
-@pytest.mark.parametrize(
-    "options",
-    [{"sentence_avg": True}, {"ignore_prefix_size": 1}, {"report_accuracy": True}],
-    ids=lambda options: " ".join(options),
-)
-def test_options_of_fairseq(options, make_model, batch):
-    assert_same_objective(
-        two_stream(make_model(**JOINT[-1])),
-        batch,
-        criterion("label_smoothed_cross_entropy_terms", **options),
-        criterion("plain_cross_entropy", **options),
-    )
+@pytest.mark.parametrize("option", ["sentence_avg", "ignore_prefix_size", "report_accuracy"])
+def test_options_of_fairseq(option, make_model, batch):
+    assert_same_objective(two_stream(make_model(**JOINT[-1])), batch, **{option: 1})
 
 
 @pytest.mark.parametrize("options", [PAPER, AUTHORS], ids=["paper", "authors"])
 @pytest.mark.parametrize("case", SHARED, ids=name_of)
 def test_instrucl(case, options, make_model, padded):
-    logs = assert_same_objective(
-        two_stream(make_model(**case)),
-        padded,
-        criterion("label_smoothed_cross_entropy_instrucl", **options),
-        criterion("plain_cross_entropy", plain_instrucl=True, **options),
-    )
+    model = two_stream(make_model(**case))
+    logs = assert_same_objective(model, padded, "instrucl", **options)
     assert float(logs["objective"]) > float(logs["loss"])
 
 
 @pytest.mark.parametrize("layer", [1, 2, 3, 4])
 def test_instrucl_at_every_layer(layer, make_model, batch):
-    options = {
-        **(PAPER if layer % 2 else AUTHORS),
-        "instrucl_layer": layer,
-        "instrucl_temperature": 0.1,
-        "instrucl_weight": 0.3,
-        "report_accuracy": True,
-    }
-    case = {"topology": "decoder-only", "num_layers": 4, "target_layer": 2, "adaptation_dim": 6}
-    assert_same_objective(
-        two_stream(make_model(**case)),
-        batch,
-        criterion("label_smoothed_cross_entropy_instrucl", **options),
-        criterion("plain_cross_entropy", plain_instrucl=True, **options),
-    )
+    options = {"instrucl_layer": layer, "instrucl_temperature": 0.1, "instrucl_weight": 0.3}
+    options |= {**(PAPER if layer % 2 else AUTHORS), "report_accuracy": True}
+    assert_same_objective(two_stream(make_model(**FOUR)), batch, "instrucl", **options)
 
 
 class EndsEarly(BeamSearch):

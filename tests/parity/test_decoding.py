@@ -4,10 +4,8 @@ import pytest
 import torch
 from support.covering import in_turn
 from support.parity_cases import CASES, EOS, MERGED, PAD, TWO_STAGE, name_of
-from support.reference import Reference
 
 EXACT = {"rtol": 0, "atol": 1e-9}
-MAX_LENGTH = 7
 
 
 @pytest.mark.parametrize(
@@ -28,73 +26,6 @@ def test_incremental_equals_full(case, steps, left, make_model, batch):
             pieces.append(model.decode(previous[:, :done], state, cache))
     real = previous.ne(PAD)
     torch.testing.assert_close(torch.cat(pieces, 1)[real], full[real], **EXACT)
-
-
-def beam_search(next_log_probs, sentences, beam):
-    """Plain beam search over whole prefixes; hypotheses end in EOS or at MAX_LENGTH."""
-    beams = [[([EOS], 0.0)] for _ in range(sentences)]
-    finished = [[] for _ in range(sentences)]
-    for step in range(MAX_LENGTH):
-        for sentence in range(sentences):
-            candidates = []
-            for prefix, score in beams[sentence]:
-                scores = next_log_probs(sentence, prefix)
-                candidates += [([*prefix, t], score + s) for t, s in enumerate(scores) if t != PAD]
-            candidates.sort(key=lambda candidate: -candidate[1])
-            kept = []
-            for prefix, score in candidates[: 2 * beam]:
-                if prefix[-1] == EOS or step + 1 == MAX_LENGTH:
-                    finished[sentence].append((prefix, score))
-                elif len(kept) < beam:
-                    kept.append((prefix, score))
-            beams[sentence] = kept
-    return [max(hypotheses, key=lambda pair: pair[1] / len(pair[0])) for hypotheses in finished]
-
-
-class CachedScores:
-    """Next-token scores from the model, all beams of all sentences at once, source shared."""
-
-    def __init__(self, model, source, beam):
-        self.model, self.beam = model, beam
-        state = model.encode(source)
-        rows = torch.arange(len(source)).repeat_interleave(beam)
-        self.state = state.reorder(rows)
-        assert self.state.source_kv[0].key is state.source_kv[0].key, "the source was copied"
-        self.table = {}
-
-    @torch.no_grad()
-    def __call__(self, sentence, prefix):
-        key = (sentence, tuple(prefix))
-        if key not in self.table:
-            rows = self.state.sentences * self.beam
-            tokens = torch.tensor([prefix]).expand(rows, -1)
-            cache = self.model.new_cache(self.beam)
-            for length in range(1, len(prefix) + 1):
-                features = self.model.decode(tokens[:, :length], self.state, cache)
-            scores = self.model.logits(features[:, -1]).log_softmax(-1)
-            for index in range(self.state.sentences):
-                beams = scores[index * self.beam : (index + 1) * self.beam]
-                torch.testing.assert_close(beams, beams[:1].expand_as(beams), **EXACT)
-                self.table[(index, tuple(prefix))] = beams[0].tolist()
-        return self.table[key]
-
-
-@pytest.mark.parametrize("case", CASES[::5], ids=name_of)
-def test_beam_output_equals_the_reference(case, make_model, batch):
-    model = make_model(**case)
-    source = batch[0][:2]
-    reference = Reference(model)
-
-    def from_scratch(sentence, prefix):
-        with torch.no_grad():
-            logits, _ = reference.forward(source[sentence : sentence + 1], torch.tensor([prefix]))
-        return logits[0, -1].log_softmax(-1).tolist()
-
-    ours = beam_search(CachedScores(model, source, 2), 2, 2)
-    theirs = beam_search(from_scratch, 2, 2)
-    for (tokens, score), (reference_tokens, expected) in zip(ours, theirs, strict=True):
-        assert tokens == reference_tokens
-        assert score == pytest.approx(expected, abs=1e-9)
 
 
 def test_reorder_permutes_selects_and_shrinks(make_model, batch):

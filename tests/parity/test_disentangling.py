@@ -64,13 +64,12 @@ def test_nothing_is_computed_that_nobody_asks_for(case, make_model, batch):
     assert len(calls) == 2
 
 
-def test_only_a_source_that_a_target_reads(make_model, batch):
-    request = SourceRequest(batch[0], (1,), source_kv=False, capture=CAPTURED)
+def test_requests_that_make_no_sense(make_model, batch):
+    source, previous, _ = batch
+    model = make_model(**CASES[0])
     with pytest.raises(ValueError, match="captured only from a source that a target reads"):
-        make_model(**CASES[0]).encode_all([request])
-
-
-def test_a_source_of_which_nothing_is_wanted(make_model, batch):
-    request = SourceRequest(batch[0], source_kv=False)
+        model.encode_all([SourceRequest(source, (1,), source_kv=False, capture=CAPTURED)])
     with pytest.raises(ValueError, match="a source request must name at least one output"):
-        make_model(**CASES[0]).encode_all([request])
+        model.encode_all([SourceRequest(source, source_kv=False)])
+    with pytest.raises(ValueError, match="the first request must have source_kv"):
+        model([SourceRequest(source, (1,), source_kv=False)], previous)

@@ -1,5 +1,8 @@
 """Importance of neurons against finite differences, and against one sentence at a time."""
 
+import itertools
+from collections import Counter
+
 import pytest
 import torch
 from support.parity_cases import (
@@ -21,11 +24,7 @@ from tdo_plugin.analysis.neurons.neuron_importance import (
     unlike,
 )
 from tdo_plugin.modules.losses.cross_entropy import smoothed_cross_entropy
-from tdo_plugin.modules.methods.neurons import (
-    neuron_outputs,
-    projections,
-    rectified_projections,
-)
+from tdo_plugin.modules.methods.neurons import neuron_outputs, projections, rectified_projections
 from tdo_plugin.modules.source_state import SourceRequest
 
 SIGNED = Method(True, lambda activation, gradient: activation * gradient)
@@ -34,12 +33,10 @@ STEP = 1e-5
 
 
 def apart(model, source, previous):
-    """The streams one after the other."""
     return model.decode(previous, model.encode(source))
 
 
 def beside(model, source, previous):
-    """The streams side by side."""
     return model([SourceRequest(source)], previous)[1]
 
 
@@ -67,45 +64,36 @@ def padded(batch, side):
 
 
 def sentences(batch):
-    """Each alone, without padding."""
     return [tuple(row[row.ne(PAD)][None] for row in rows) for rows in zip(*batch, strict=True)]
 
 
 def read_hooks(model, inner, seen):
     """Hooks that list outputs with their names; after the ReLU: what the outer projection reads."""
-    outputs = neuron_outputs(model.stack)
-    after = [name for name in outputs if inner == "after" and name.endswith("feed_forward.inner")]
-    parts = projections(model.stack)
-    return [
-        *(
-            point.register_forward_hook(lambda *call, name=name: seen.append((name, call[2])))
-            for name, point in outputs.items()
-            if name not in after
-        ),
-        *(
-            parts[name.replace("inner", "outer")].register_forward_pre_hook(
-                lambda _, read, name=name: seen.append((name, read[0]))
-            )
-            for name in after
-        ),
-    ]
+    parts, handles = projections(model.stack), []
+    for name, point in neuron_outputs(model.stack).items():
+        if inner == "after" and name.endswith("feed_forward.inner"):
+            note = lambda _, read, name=name: seen.append((name, read[0]))  # noqa: E731
+            handles.append(parts[name.replace("inner", "outer")].register_forward_pre_hook(note))
+        else:
+            note = lambda *call, name=name: seen.append((name, call[2]))  # noqa: E731
+            handles.append(point.register_forward_hook(note))
+    return handles
 
 
-def one_at_a_time(model, batch, absolute, inner="before"):
-    """Sums of each neuron, and numbers of positions, by plain autograd."""
-    sums, counts = {}, {}
+def one_at_a_time(model, batch, inner="before"):
+    """Sums of each neuron by method, and numbers of positions, by plain autograd."""
+    sums, counts = {"absolute": Counter(), "taylor": Counter()}, Counter()
     for source, previous, target in sentences(batch):
         seen = []
         handles = read_hooks(model, inner, seen)
         loss = loss_of(model, apart, source, previous, target)
         for handle in handles:
             handle.remove()
-        for name, output in seen:
-            (gradient,) = torch.autograd.grad(loss, output, retain_graph=True)
-            value = (output if absolute else output * gradient).detach().abs()
-            rows = value.reshape(-1, value.size(-1))
-            sums[name] = sums.get(name, 0) + sum(rows)
-            counts[name] = counts.get(name, 0) + len(rows)
+        gradients = torch.autograd.grad(loss, [output for _, output in seen])
+        for (name, output), gradient in zip(seen, gradients, strict=True):
+            for method, value in (("absolute", output), ("taylor", output * gradient)):
+                sums[method][name] += value.detach().abs().flatten(0, -2).sum(0)
+            counts[name] += output[..., 0].numel()
     return sums, counts
 
 
@@ -145,16 +133,16 @@ def test_the_signed_sum_is_the_slope_of_the_loss(case, make_model, batch):
 @pytest.mark.parametrize("case", CASES, ids=name_of)
 def test_padded_batches_are_one_sentence_at_a_time(case, inner, make_model, batch):
     model = make_model(**case)
-    for method in METHODS:
-        sums, counts = one_at_a_time(model, batch, method == "absolute", inner)
-        for way, side in WAYS:
-            for batches in ([padded(batch, side)], sentences(batch)):
-                measurement = measured(model, way, METHODS[method], batches, inner)
-                assert measurement.positions == counts
-                for name, mean in measurement.means.items():
-                    assert mean.dtype == torch.float64 and mean.shape == sums[name].shape
-                    torch.testing.assert_close(mean, sums[name] / counts[name], **EXACT)
-        assert not any(parameter.grad is not None for parameter in model.parameters())
+    sums, counts = one_at_a_time(model, batch, inner)
+    assert sums.keys() == METHODS.keys()
+    for method, (way, side) in itertools.product(METHODS, WAYS):
+        for batches in ([padded(batch, side)], sentences(batch)):
+            measurement = measured(model, way, METHODS[method], batches, inner)
+            assert measurement.positions == counts
+            for name, mean in measurement.means.items():
+                assert mean.dtype == torch.float64 and mean.shape == sums[method][name].shape
+                torch.testing.assert_close(mean, sums[method][name] / counts[name], **EXACT)
+    assert not any(parameter.grad is not None for parameter in model.parameters())
 
 
 def test_the_relu_s_sides_differ_by_absolute_value_alone(make_model, batch):

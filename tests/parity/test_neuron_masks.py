@@ -38,7 +38,6 @@ def drawn(model):
 
 
 def gated(plain, masks, general, zero_shot="union"):
-    """The same model with gates."""
     model = copy.deepcopy(plain)
     model.neurons = NeuronMasks(model.stack, LANGUAGES, zero_shot).double()
     model.neurons.take(masks, general, PAIRS, torch.zeros(32, dtype=torch.uint8))

@@ -1,8 +1,11 @@
 """Sentences without a source, alone and among others, against a plain causal language model."""
 
+from collections import Counter
+
 import pytest
 import torch
 from support.parity_cases import CASES, PAD, TWO_STAGE, name_of
+from support.parity_models import gradients
 from support.reference import Reference, positions_of
 
 from tdo_plugin.modules.source_state import SourceRequest
@@ -53,9 +56,8 @@ def test_a_batch_without_sources(case, columns, make_model, batch):
     logits = model.logits(features(model, padding(previous, columns), previous))
     real = target.ne(PAD)
     torch.testing.assert_close(logits[real], expected[real], **EXACT)
-    logits[real].square().sum().backward()
-    gradients = [parameter.grad for parameter in model.parameters() if parameter.grad is not None]
-    assert gradients and all(gradient.isfinite().all() for gradient in gradients)
+    found = gradients(logits[real].square().sum(), model).values()
+    assert all(gradient.isfinite().all() for gradient in found)
 
 
 WAYS = [(case, (), side) for case in JOINT for side in ("left", "right")]
@@ -73,28 +75,20 @@ def test_among_sentences_with_a_source(case, ops, side, make_model, batch):
     real = target.ne(PAD)
     assert logits.isfinite().all()
     expected = language_model(model, previous)
-    torch.testing.assert_close(
-        logits[WITHOUT][real[WITHOUT]], expected[WITHOUT][real[WITHOUT]], **EXACT
-    )
-    parameters = list(model.parameters())
-    together = torch.autograd.grad(logits[real].square().sum(), parameters, allow_unused=True)
-    assert all(gradient is None or gradient.isfinite().all() for gradient in together)
+    lone = real & WITHOUT[:, None]
+    torch.testing.assert_close(logits[lone], expected[lone], **EXACT)
+    together = gradients(logits[real].square().sum(), model)
+    assert all(gradient.isfinite().all() for gradient in together.values())
     if case.get("num_languages"):
         return
-    sums = [torch.zeros_like(parameter) for parameter in parameters]
+    sums = Counter()
     for row in range(len(source)):
         unpadded = source[row : row + 1][:, source[row].ne(PAD)]
         alone = model.logits(features(model, unpadded, previous[row : row + 1]))[0]
         torch.testing.assert_close(logits[row][real[row]], alone[real[row]], **EXACT)
-        of_row = torch.autograd.grad(alone[real[row]].square().sum(), parameters, allow_unused=True)
-        sums = [
-            total if gradient is None else total + gradient
-            for total, gradient in zip(sums, of_row, strict=True)
-        ]
-    for gradient, total in zip(together, sums, strict=True):
-        torch.testing.assert_close(
-            torch.zeros_like(total) if gradient is None else gradient, total, **EXACT
-        )
+        for name, gradient in gradients(alone[real[row]].square().sum(), model).items():
+            sums[name] += gradient
+    torch.testing.assert_close(together, dict(sums), **EXACT)
 
 
 @pytest.mark.parametrize("columns", [0, 3])
@@ -134,7 +128,6 @@ def test_a_source_s_own_embedding_learns_nothing_of_it(
 @pytest.mark.parametrize("columns", [0, 2])
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
 def test_in_training_mode(dtype, columns, make_model, batch):
-    """With dropout, and in the types that models are trained in."""
     _, previous, target = batch
     case = {**TWO_STAGE, "dropout": 0.2, "attention_dropout": 0.1, "activation_dropout": 0.1}
     model = make_model(**case).to(dtype).train()

@@ -178,7 +178,6 @@ class _EndsAtTheLimit:
         return ended
 
 
-@pytest.mark.long
 @pytest.mark.parametrize("family", FAMILIES)
 def test_with_a_free_tag_its_own_beam_search_says_the_same(family, tmp_path):
     """All translations with their scores; where the tag counts, many are others."""

@@ -17,25 +17,34 @@ OTHER = "TDO_OTHER_PYTHON"
 AWARE = {"num_languages": 3}
 ENCODER_DECODER = {"topology": "encoder-decoder", "encoder_layers": 2, "decoder_layers": 2}
 METHODS = {
-    "two-stage": TWO_STAGE,
-    "one-stage": {"topology": "decoder-only", "num_layers": 3, "source_attention": "causal"},
-    "one layer": {"topology": "decoder-only", "num_layers": 1, "norm": "pre"},
-    "post-norm": ENCODER_DECODER,
+    "experts": {
+        **{**TWO_STAGE, **AWARE, "ffn_experts": "target", "target_attention": "all"},
+        **{"position_embedding": "rotary", "share_embeddings": "none"},
+    },
+    "one layer": {
+        **{"topology": "decoder-only", "num_layers": 1, "norm": "pre"},
+        "source_attention": "causal",
+    },
     "opus": {
         **{**ENCODER_DECODER, **AWARE, "laln": "both", "lalt": "xavier"},
         "decoder_attention": "merged",
     },
-    "target attention": {**ENCODER_DECODER, **AWARE, "target_attention": "cross", "norm": "pre"},
-    "experts": {**TWO_STAGE, **AWARE, "ffn_experts": "target", "target_attention": "all"},
-    "adapters": {**TWO_STAGE, "adapter_dim": 4},
-    "neurons": {**TWO_STAGE, "neuron_masks": "masks.safetensors", "laln": "target", **AWARE},
-    "general": {**TWO_STAGE, "neuron_masks": "masks", "zero_shot_neurons": "general"},
-    "gtpdm": {**TWO_STAGE, "tpdm_layer": 1, "tpdm_gate": "hard-concrete", "cut_residual": 2},
-    "learned": {**TWO_STAGE, "position_embedding": "learned", "positions": "continuous"},
-    "rotary": {**TWO_STAGE, "position_embedding": "rotary", "share_embeddings": "none"},
-    "start": {**TWO_STAGE, "source_sees_start": True, "share_embeddings": "decoder"},
-    "no positions": {**TWO_STAGE, "position_embedding": "none", "freeze_embeddings": True},
-    "masked tags": {**TWO_STAGE, "masked_tags": 2, "init": ("depth-scaled", "identity-stage1")},
+    "target attention": {
+        **{**ENCODER_DECODER, **AWARE, "target_attention": "cross", "norm": "pre"},
+        **{"position_embedding": "none", "freeze_embeddings": True},
+    },
+    "adapters": {
+        **{**TWO_STAGE, "adapter_dim": 4, "position_embedding": "learned"},
+        **{"positions": "continuous", "source_sees_start": True, "share_embeddings": "decoder"},
+    },
+    "neurons": {
+        **{**TWO_STAGE, **AWARE, "neuron_masks": "masks", "laln": "target", "masked_tags": 2},
+        "init": ("depth-scaled", "identity-stage1"),
+    },
+    "gtpdm": {
+        **{**TWO_STAGE, "tpdm_layer": 1, "tpdm_gate": "hard-concrete", "cut_residual": 2},
+        **{"neuron_masks": "masks", "zero_shot_neurons": "general"},
+    },
 }
 ALL = {
     **{f"case {number}": case for number, case in enumerate(CASES)},
@@ -79,7 +88,6 @@ def check(cases, tmp_path, subtests, python=sys.executable):
                 assert torch.equal(state[key], value.to(state[key].dtype)), key
 
 
-@pytest.mark.long
 def test_every_method(tmp_path, subtests):
     check(METHODS, tmp_path, subtests)
 

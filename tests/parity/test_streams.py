@@ -128,22 +128,6 @@ def test_a_source_and_its_target_one_after_the_other_in_training(case, make_mode
     torch.testing.assert_close(*gradients, rtol=0, atol=0)
 
 
-def test_a_target_needs_its_source(make_model, batch):
-    source, previous, _ = batch
-    with pytest.raises(ValueError, match="the first request must have source_kv"):
-        make_model(**CASES[0])([SourceRequest(source, (1,), source_kv=False)], previous)
-
-
-@pytest.mark.parametrize("case", CASES, ids=name_of)
-def test_padding_on_either_side_of_the_target(case, make_model, batch):
-    model = make_model(**case)
-    source, previous, _ = batch
-    left, state = padding_first(previous), model.encode(source)
-    right_logits = model.logits(model.decode(previous, state))
-    left_logits = model.logits(model.decode(left, state))
-    torch.testing.assert_close(left_logits[left != PAD], right_logits[previous != PAD], **EXACT)
-
-
 @pytest.mark.parametrize("case", CASES, ids=name_of)
 def test_a_sentence_alone_equals_itself_in_a_batch(case, make_model, batch):
     model = make_model(**case)

@@ -3,8 +3,6 @@
 import argparse
 import functools
 import itertools
-import json
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -38,41 +36,6 @@ def flat(config: Config) -> dict[str, str]:
     return flags | {name: str(value) for name, value in about.items()}
 
 
-@dataclass(frozen=True)
-class OldConfig:
-    """A config file that there was before files of experiments had its system.
-
-    Attributes:
-        file: its path below `configs`, without the suffix.
-        name: of the system that it is now.
-        scale: at which it is.
-        flags: what it came to, as :func:`flat` has it.
-        now: what the system has otherwise.
-    """
-
-    file: str
-    name: str
-    scale: str | None
-    flags: dict[str, str]
-    now: dict[str, str]
-
-
-def old_configs() -> list[OldConfig]:
-    """All that were a whole system."""
-    path = ROOT / "tests" / "data" / "old_configs.json"
-    return [
-        OldConfig(
-            f"{folder}/{name}",
-            config["name"],
-            config.get("scale"),
-            group["common"] | config.get("flags", {}),
-            config.get("now", {}),
-        )
-        for folder, group in json.loads(path.read_text()).items()
-        for name, config in group["configs"].items()
-    ]
-
-
 FIND = functools.cache(library.find)  # reads a file once
 
 
@@ -102,14 +65,17 @@ def systems() -> dict[str, Config]:
 
 
 def _of_file(file: str) -> list[tuple[str, Config]]:
-    document = FIND(file)
-    for scale in (FULL, *document.scales):
-        if scale in document.scales:
-            plan = Plan(library.setting_of(document, scale, {}), Path("run"), Inputs({}))
-            names = [f"{file}/{name}" for name in dict.fromkeys(systems_of(plan))]
-            if names:
-                return [(name, named(name, scale)) for name in names]
+    scales = FIND(file).scales
+    for scale in (FULL, *scales):
+        if scale in scales and (found := systems_at(file, scale)):
+            return [(f"{file}/{name}", config) for name, config in found.items()]
     raise AssertionError(f"{file} has no systems")
+
+
+def systems_at(file: str, scale: str) -> dict[str, Config]:
+    """Those of a file's tables at a scale, by name."""
+    plan = Plan(library.setting_of(FIND(file), scale, {}), Path("run"), Inputs({}))
+    return {name: named(f"{file}/{name}", scale) for name in dict.fromkeys(systems_of(plan))}
 
 
 def data_folder(root: Path) -> DataFolder:

@@ -21,31 +21,32 @@ KINDS = {
         "copy_from_local", "PathManager.copy", "PathManager.rm", "PathManager.rename",
     },
 }  # fmt: skip
+LAST = {listed.rpartition(".")[2] for names in KINDS.values() for listed in names} | {"open"}
 WRITING = set("wax+")
 
 
-def found(*roots: Path) -> Iterator[tuple[str, str]]:
-    """(kind, file below its root's parent) of each such call in Python files and packages."""
-    for root in roots:
-        for path in [root] if root.is_file() else sorted(root.rglob("*.py")):
-            tree = ast.parse(path.read_text("utf-8"))
-            modules = _imported(tree)
-            for node in ast.walk(tree):
-                if isinstance(node, ast.Call) and (kind := _kind(node, modules)):
-                    yield kind, path.relative_to(root.parent).as_posix()
-
-
-def _imported(tree: ast.AST) -> set[str]:
-    """Names that import statements bind, and classes by way of ``cls``."""
-    statements = [node for node in ast.walk(tree) if isinstance(node, (ast.Import, ast.ImportFrom))]
-    return {"cls", *(a.asname or a.name for statement in statements for a in statement.names)}
+def found(root: Path, but: Path | None = None) -> Iterator[tuple[str, str]]:
+    """(kind, file below the package's parent) of each such call in a package, one folder aside."""
+    for path in sorted(root.rglob("*.py")):
+        if but in path.parents:
+            continue
+        nodes = list(ast.walk(ast.parse(path.read_text("utf-8"))))
+        modules = {"cls"}  # names that import statements bind, and classes by way of ``cls``
+        for node in nodes:
+            if isinstance(node, (ast.Import, ast.ImportFrom)):
+                modules |= {alias.asname or alias.name for alias in node.names}
+        for node in nodes:
+            if isinstance(node, ast.Call) and (kind := _kind(node, modules)):
+                yield kind, path.relative_to(root.parent).as_posix()
 
 
 def _kind(call: ast.Call, modules: set[str]) -> str | None:
-    called = ast.unparse(call.func)
-    name = called.rpartition(".")[2]
+    name = getattr(call.func, "attr", getattr(call.func, "id", None))
+    if name not in LAST:
+        return None
     if name == "open":
         return "file writes" if _writes(call) else None
+    called = ast.unparse(call.func)
     for kind, names in KINDS.items():
         if any(called == listed or called.endswith(f".{listed}") for listed in names):
             return kind if _computed(kind, name, call, modules) else None

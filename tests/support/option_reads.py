@@ -83,3 +83,13 @@ def parsers() -> dict:
         trains = command == "train"
         options.parse_args_and_arch(parser, [*task, *((*model, *criterion) if trains else ())])
     return by_command
+
+
+def strings_of(path: Path) -> list[str]:
+    """The strings of a Python file, docstrings aside."""
+    nodes = list(ast.walk(ast.parse(path.read_text("utf-8"))))
+    kinds = (ast.Module, ast.ClassDef, ast.FunctionDef)
+    bodies = [node.body for node in nodes if isinstance(node, kinds)]
+    docs = {id(body[0].value) for body in bodies if body and isinstance(body[0], ast.Expr)}
+    constants = [node for node in nodes if isinstance(node, ast.Constant) and id(node) not in docs]
+    return [node.value for node in constants if isinstance(node.value, str)]

@@ -14,3 +14,13 @@ def build(builder=Builder, **case):
     with in_double_precision():
         spec = ModelSpec(**{**NUMBERS, **case})
         return builder(spec, PAD).build(VOCABULARY, VOCABULARY).eval()
+
+
+def gradients(loss, model):
+    """Of all parameters by name; zero where a loss does not depend on one."""
+    named = dict(model.named_parameters())
+    found = torch.autograd.grad(loss, list(named.values()), retain_graph=True, allow_unused=True)
+    return {
+        name: torch.zeros_like(parameter) if gradient is None else gradient
+        for (name, parameter), gradient in zip(named.items(), found, strict=True)
+    }

@@ -30,7 +30,6 @@ VOCABULARY = 3000
 ROWS = 16  # tokens per block of logits
 SMALL = ("--tdo-model-dim", "8", "--tdo-heads", "2", "--tdo-ffn-dim", "12")
 ON_GPU = tuple(word for word in (*TASK, *TAG, *TRAIN) if word != "--cpu")
-PRECISIONS = {"fp32": (), "fp16": ("--fp16",), "bf16": ("--bf16",)}
 COUNTED = (
     (TranslationModel, "forward", "batch"),
     (TranslationModel, "encode_all", "encoding"),

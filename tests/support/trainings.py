@@ -51,21 +51,6 @@ def stopped_and_resumed(
     return first, second
 
 
-def means_of_two(
-    logs: list[dict[str, float]], key: str, unit: str, nats: float = 1.0
-) -> list[float]:
-    """For each update of two batches a sum's mean, as two workers log it.
-
-    Args:
-        logs: of each batch, as :func:`.train` returns them.
-        key: of the sum, in nats.
-        unit: the key of what the mean is over, such as ``ntokens``.
-        nats: of a unit of the result: log 2 for bits.
-    """
-    pairs = zip(logs[::2], logs[1::2], strict=True)
-    return [(a[key] + b[key]) / (a[unit] + b[unit]) / nats for a, b in pairs]
-
-
 def found_by_both_searches(checkpoint: Path, *flags: str) -> dict[int, str]:
     """What fairseq-generate finds, in the best candidates as in the whole vocabulary."""
     narrow, whole = (

@@ -1,4 +1,4 @@
-"""The commands of every table and figure, as they are stored, and that they are understood.
+"""The commands of every table and figure and the systems, as stored, and that they are understood.
 
 ``pytest tests/tables/test_golden.py --update-golden`` writes them anew; read the difference.
 """
@@ -10,16 +10,19 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from support.configs import ROOT, data_folder
+from support.configs import ROOT, data_folder, systems_at
 from support.papers import RUN, TABLES, plan
 
 from tdo_plugin.cli import RENAMED, build_parser, main
 from tdo_plugin.experiments import detector
 from tdo_plugin.experiments.library import PAPERS
+from tdo_plugin.experiments.named_configs import FULL
 from tdo_plugin.experiments.steps import Step
 from tdo_plugin.experiments.tables import PlannedTable
+from tdo_plugin.launch.training_config import Config
 
 GOLDEN = Path(__file__).parent / "golden"
+SYSTEMS = Path(__file__).parent / "golden_systems"
 STARTS = ("--restore-file", "--finetune-from-model")
 
 
@@ -67,6 +70,27 @@ def test_they_are_understood(subtests: pytest.Subtests) -> None:
                 assert old <= {"curve"}  # as `curve updates`
             else:
                 assert program == "python" and (ROOT / words[0]).is_file()
+
+
+@pytest.mark.parametrize("paper", PAPERS)
+def test_the_systems_at_full_size(paper: str, pytestconfig: pytest.Config) -> None:
+    """What all have in common, and behind it what each has otherwise."""
+    systems = {name: _said(config) for name, config in systems_at(paper, FULL).items()}
+    common = set.intersection(*systems.values())
+    lines = sorted(common)
+    for name, said in systems.items():
+        lines += ["", name, "  ".join(sorted(said - common))]
+    text = "\n".join(lines) + "\n"
+    stored = SYSTEMS / f"{paper}.txt"
+    if pytestconfig.getoption("update_golden"):
+        stored.write_text(text)
+    assert text == stored.read_text()
+
+
+def _said(config: Config) -> set[str]:
+    flags = {" ".join((name.removeprefix("--"), *values)) for name, values in config.flags.items()}
+    about = {"gpus": config.gpus, "precision": config.precision, "directions": config.directions}
+    return flags | {f"{name} {value}" for name, value in about.items()}
 
 
 def trainings(paper: str) -> Iterator[Step]:

@@ -5,6 +5,7 @@ import multiprocessing
 import os
 import signal
 import threading
+from argparse import Namespace
 from collections.abc import Callable
 from types import SimpleNamespace
 
@@ -63,6 +64,9 @@ def failure(exitcode: int) -> ChildFailedError:
 
 LOST = RendezvousConnectionError("The connection has failed. See inner exception for details.")
 LOST.__cause__ = RuntimeError("no bytes\nframe #0")
+LOST_LINE = "the rendezvous machine has ended, or does not answer: no bytes"
+KILLED = "SIGKILL (a machine that is out of memory sends it) has ended the worker of rank 3"
+LATE = "the machines cannot connect to each other: too late"
 
 
 @pytest.mark.parametrize(
@@ -71,27 +75,13 @@ LOST.__cause__ = RuntimeError("no bytes\nframe #0")
         (SignalException("told", signal.SIGTERM), 143, ""),
         (failure(143), 143, ""),
         (failure(1), 1, ""),
-        (
-            failure(-9),
-            137,
-            "SIGKILL (a machine that is out of memory sends it) has ended the worker of rank 3",
-        ),
-        (
-            LOST,
-            1,
-            "the rendezvous machine has ended, or does not answer: no bytes",
-        ),
-        (
-            RendezvousTimeoutError("too late"),
-            1,
-            "the machines cannot connect to each other: too late",
-        ),
+        (failure(-9), 137, KILLED),
+        (LOST, 1, LOST_LINE),
+        (RendezvousTimeoutError("too late"), 1, LATE),
     ],
 )
-def test_torchrun_ends_as_its_workers_do(
-    error: Exception, code: int, line: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    def original(_: object) -> None:
+def test_torchrun_ends_as_its_workers_do(error, code, line, capsys):
+    def original(_):
         raise error
 
     with pytest.raises(SystemExit) as ended:
@@ -112,9 +102,7 @@ def test_torchrun_ends_as_its_workers_do(
         (signal.SIGINT, [1, 1], 130),
     ],
 )
-def test_torchrun_ends_after_a_signal_as_its_workers_have(
-    number: int, codes: list[int], code: int
-) -> None:
+def test_torchrun_ends_after_a_signal_as_its_workers_have(number, codes, code):
     before = SubprocessContext.close, signal.getsignal(signal.SIGUSR1)
     with pytest.raises(SystemExit) as ended:
         distributed._run(closing(codes, SignalException("told", number)), [])
@@ -123,24 +111,21 @@ def test_torchrun_ends_after_a_signal_as_its_workers_have(
 
 
 @pytest.mark.parametrize(
-    ("codes", "code"),
+    ("codes", "code", "said"),
     [
-        ([143, 143], 143),  # a checkpoint is written
-        ([0, 0], 0),
-        ([143, 1], 1),
-        ([-15, -15], 1),  # torchrun's own signal, too early for them to save anything
-        ([], 1),
+        ([143, 143], 143, f"{LOST_LINE}\n"),  # a checkpoint is written
+        ([0, 0], 0, ""),
+        ([143, 1], 1, f"error: {LOST_LINE}\n"),
+        # torchrun's own signal, too early for them to save anything
+        ([-15, -15], 1, f"error: {LOST_LINE}\n"),
+        ([], 1, f"error: {LOST_LINE}\n"),
     ],
 )
-def test_torchrun_that_lost_the_others_ends_as_its_workers_have(
-    codes: list[int], code: int, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_torchrun_that_lost_the_others_ends_as_its_workers_have(codes, code, said, capsys):
     with pytest.raises(SystemExit) as ended:
         distributed._run(closing(codes, LOST), [])
     assert ended.value.code == code
-    errors = capsys.readouterr().err
-    line = "the rendezvous machine has ended, or does not answer: no bytes\n"
-    assert errors == {0: "", 1: f"error: {line}", 143: line}[code]
+    assert capsys.readouterr().err == said
 
 
 def closing(codes: list[int], error: Exception) -> Callable[[object], None]:
@@ -159,42 +144,36 @@ def closing(codes: list[int], error: Exception) -> Callable[[object], None]:
 
 
 @pytest.mark.parametrize(
-    ("words", "refused"),
+    ("words", "lacks"),
     [
-        (["fairseq-train", "data", "--cpu"], True),
-        (["fairseq-train", "data", "--cpu", "--distributed-backend", "nccl"], True),
-        (["fairseq-train", "data", "--cpu", "--distributed-backend", "gloo"], False),
-        (["fairseq-train", "data", "--cpu", "--distributed-backend=gloo"], False),
-        (["fairseq-train", "data"], False),
+        ("fairseq-train data --cpu", True),
+        ("fairseq-train data --cpu --distributed-backend nccl", True),
+        ("fairseq-train data --cpu --distributed-backend gloo", False),
+        ("fairseq-train data --cpu --distributed-backend=gloo", False),
+        ("fairseq-train data", False),
     ],
 )
-def test_torchrun_says_once_what_all_workers_lack(
-    words: list[str], refused: bool, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_torchrun_says_once_what_all_workers_lack(words, lacks, capsys):
     begun = []
     module = SimpleNamespace(main=begun.append)
     distributed.end_like_workers(module)
-    if not refused:
-        module.main(words)
-        assert begun == [words]
+    if not lacks:
+        module.main(words.split())
+        assert begun == [words.split()]
         return
     with pytest.raises(SystemExit) as ended:
-        module.main(words)
+        module.main(words.split())
     assert ended.value.code == 1 and not begun
     assert capsys.readouterr().err == (
         "error: `--distributed-backend` must be gloo for several workers without GPUs; it is nccl\n"
     )
 
 
-def test_a_worker_says_it_in_one_line() -> None:
-    """However it was launched."""
+def test_a_worker_says_it_too(refused):
     begun = []
     module = SimpleNamespace(distributed_init=begun.append, distributed_main=None)
     distributed.end_together(module)
-    cfg = SimpleNamespace(
-        distributed_training=SimpleNamespace(distributed_backend="nccl"),
-        common=SimpleNamespace(cpu=True, tpu=False),
-    )
-    with pytest.raises(distributed.NoBackend, match="must be gloo") as raised:
-        module.distributed_init(cfg)
-    assert raised.value.one_line and not begun
+    training, common = Namespace(distributed_backend="nccl"), Namespace(cpu=True, tpu=False)
+    with refused.raised("nccl without GPUs", names="--distributed-backend"):
+        module.distributed_init(Namespace(distributed_training=training, common=common))
+    assert not begun

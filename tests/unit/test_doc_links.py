@@ -14,12 +14,10 @@ PAGES = sorted({*DOCUMENTS, *ROOT.glob("*.md")})
 CODE = re.compile(r"^(```+).*?^\1|(`+)(?!`).+?(?<!`)\2(?!`)", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 HEADING = re.compile(r"^#+ +(.+?) *#*$", re.MULTILINE)
-README_WORDS = 900  # before its list of links
 
 
 @functools.cache
 def text_of(path):
-    """A document without its fenced code."""
     return re.sub(r"^```.*?^```", "", path.read_text(encoding="utf-8"), flags=re.M | re.S)
 
 
@@ -48,11 +46,6 @@ def broken(page):
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_links_lead_somewhere(page):
     assert list(broken(page)) == []
-
-
-def test_the_readme_is_short():
-    text = (ROOT / "README.md").read_text(encoding="utf-8").partition("\n## Documentation")[0]
-    assert len(text.split()) <= README_WORDS
 
 
 @pytest.mark.full

@@ -9,11 +9,8 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from multiprocessing.process import BaseProcess
-from pathlib import Path
-from typing import Any
 
 import psutil
 import pytest
@@ -27,50 +24,46 @@ from tdo_compat import loading
 from tdo_compat.loading import obedient_loader, trim_heap
 from tdo_compat.shutdown import SIGNALS
 
-Begun = Callable[[], tuple[int, int]]
 COUNT = 30  # batches, many more than are loaded ahead
 
 
 class Squares(torch.utils.data.Dataset[int]):
-    """The squares of the first numbers."""
-
-    def __getitem__(self, index: int) -> int:
+    def __getitem__(self, index):
         return index * index
 
 
-def epochs(buffer_size: int, count: int = COUNT, workers: int = 1) -> Any:
+def epochs(buffer_size, count=COUNT, workers=1):
     """What makes an iterator for each epoch of fairseq's, here of batches of one square."""
     batches = [[number] for number in range(count)]
     options = {"num_workers": workers, "buffer_size": buffer_size}
     return iterators.EpochBatchIterator(Squares(), _only, batches, **options)
 
 
-def _only(numbers: Sequence[int]) -> int:
+def _only(numbers):
     (number,) = numbers
     return number
 
 
-def validated(epoch_batches: Any) -> Any:
-    """Batches as fairseq's validation asks for them."""
+def validated(epoch_batches):
     return epoch_batches.next_epoch_itr(shuffle=False, set_dataset_epoch=False)
 
 
 @pytest.fixture
-def begun() -> Iterator[Begun]:
+def begun():
     """Tells how many threads and processes of the test load batches.
 
     Only counts of references free objects meanwhile. Processes that a test leaves are ended, as
     they hold files open that others wait to see closed.
     """
 
-    def running() -> tuple[set[threading.Thread], set[BaseProcess]]:
-        threads = filter(lambda one: isinstance(one, BackgroundConsumer), threading.enumerate())
-        return set(threads), set(multiprocessing.active_children())
+    def running():
+        threads = (one for one in threading.enumerate() if isinstance(one, BackgroundConsumer))
+        return {*threads}, {*multiprocessing.active_children()}
 
     collects, before = gc.isenabled(), running()
     gc.disable()
     try:
-        yield lambda: (len(running()[0] - before[0]), len(running()[1] - before[1]))
+        yield lambda: tuple(len(now - then) for now, then in zip(running(), before, strict=True))
     finally:
         if collects:
             gc.enable()
@@ -80,9 +73,7 @@ def begun() -> Iterator[Begun]:
 
 @pytest.mark.parametrize("buffer_size", [0, 1, 10])
 @pytest.mark.parametrize("read", [0, 1, COUNT - 1, COUNT])
-def test_a_validation_leaves_neither_thread_nor_process(
-    read: int, buffer_size: int, begun: Begun
-) -> None:
+def test_a_validation_leaves_neither_thread_nor_process(read, buffer_size, begun):
     """Also if it does not read its batches to their end, and the set's own iterator stays."""
     epoch_batches = epochs(buffer_size)
     for _ in range(2):
@@ -93,9 +84,7 @@ def test_a_validation_leaves_neither_thread_nor_process(
 
 
 @pytest.mark.parametrize("read", [1, COUNT])
-def test_freed_memory_is_returned_after_a_validation_only(
-    read: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_freed_memory_is_returned_after_a_validation_only(read, monkeypatch):
     returned: list[bool] = []
     monkeypatch.setattr(loading, "trim_heap", lambda: returned.append(True))
     for batches in (
@@ -108,7 +97,7 @@ def test_freed_memory_is_returned_after_a_validation_only(
 
 
 @pytest.mark.parametrize("buffer_size", [0, 10])
-def test_one_set_is_loaded_at_a_time_in_validation(buffer_size: int, begun: Begun) -> None:
+def test_one_set_is_loaded_at_a_time_in_validation(buffer_size, begun):
     every_set = [epochs(buffer_size) for _ in range(3)]
     for epoch_batches in every_set:
         batches = validated(epoch_batches)  # which lets the last set's go
@@ -116,9 +105,8 @@ def test_one_set_is_loaded_at_a_time_in_validation(buffer_size: int, begun: Begu
         assert begun() == (buffer_size > 0, 1)
 
 
-def test_a_validation_leaves_alone_what_loads_for_the_training(begun: Begun) -> None:
-    trained = epochs(buffer_size=2)
-    batches = trained.next_epoch_itr(shuffle=False)
+def test_a_validation_leaves_alone_what_loads_for_the_training(begun):
+    batches = epochs(buffer_size=2).next_epoch_itr(shuffle=False)
     assert next(batches) == 0
     assert next(validated(epochs(buffer_size=2))) == 0
     assert begun() == (1, 1)
@@ -129,7 +117,7 @@ def test_a_validation_leaves_alone_what_loads_for_the_training(begun: Begun) -> 
 @pytest.mark.parametrize("workers", [0, 1])
 @pytest.mark.parametrize("buffer_size", [0, 2])
 @pytest.mark.usefixtures("begun")
-def test_a_training_knows_how_far_it_has_come(buffer_size: int, workers: int) -> None:
+def test_a_training_knows_how_far_it_has_come(buffer_size, workers):
     """Whoever reads its batches; it is asked later, and checkpoints keep it."""
     trained = epochs(buffer_size, count=4, workers=workers)
     for epoch in (1, 2):
@@ -148,7 +136,7 @@ def test_a_training_knows_how_far_it_has_come(buffer_size: int, workers: int) ->
 
 @pytest.mark.parametrize("buffer_size", [0, 2])
 @pytest.mark.usefixtures("begun")
-def test_a_training_goes_on_from_its_state(buffer_size: int) -> None:
+def test_a_training_goes_on_from_its_state(buffer_size):
     trained = epochs(buffer_size)
     batches = trained.next_epoch_itr(shuffle=True)
     assert len(list(islice(batches, 11))) == 11
@@ -165,21 +153,62 @@ def test_a_training_goes_on_from_its_state(buffer_size: int) -> None:
 class Numbers:
     """Numbers that say which of them were asked for."""
 
-    def __init__(self) -> None:
-        self.asked: list[int] = []
+    def __init__(self):
+        self.asked = []
 
-    def __len__(self) -> int:
+    def __len__(self):
         return 100
 
-    def __iter__(self) -> Iterator[int]:
+    def __iter__(self):
         for number in range(100):
             self.asked.append(number)
             yield number
 
 
+class LettingGo(Numbers):
+    """Numbers whose loading lets their reader go, as a collection in its thread may."""
+
+    def __init__(self):
+        super().__init__()
+        self.readers, self.begun = [], threading.Event()
+
+    def __iter__(self):
+        for number in super().__iter__():
+            yield number
+            self.begun.wait(60)
+            self.readers.clear()
+
+
+def test_a_thread_that_collects_its_own_buffer_ends(begun, monkeypatch):
+    errors, numbers = [], LettingGo()
+    monkeypatch.setattr(sys, "unraisablehook", errors.append)
+    numbers.readers.append(iterators.BufferedIterator(2, numbers))
+    assert next(numbers.readers[0]) == 0
+    numbers.begun.set()
+    until(lambda: begun() == (0, 0), 10)
+    assert not errors
+    assert len(numbers.asked) <= 3
+
+
+def test_a_thread_that_collects_while_it_hands_over_ends(begun):
+    """It holds the lock of its queue then."""
+    readers = [iterators.BufferedIterator(2, Numbers())]
+    queue = readers[0]._queue
+    put = queue._put
+
+    def collecting(item):
+        put(item)
+        if item == 2:
+            readers.clear()
+
+    queue._put = collecting
+    assert next(readers[0]) == 0
+    until(lambda: begun() == (0, 0), 10)
+
+
 @pytest.mark.parametrize("waits", [False, True])
 @pytest.mark.parametrize("read", [0, 1, 5, 100])
-def test_a_thread_ends_with_the_buffer_that_it_fills(read: int, waits: bool, begun: Begun) -> None:
+def test_a_thread_ends_with_the_buffer_that_it_fills(read, waits, begun):
     """It loads nothing more: two are in the buffer, and one is waiting for its place."""
     numbers = Numbers()
     buffer = iterators.BufferedIterator(2, numbers)
@@ -193,59 +222,11 @@ def test_a_thread_ends_with_the_buffer_that_it_fills(read: int, waits: bool, beg
     assert read <= len(numbers.asked) <= read + 3
 
 
-class LettingGo(Numbers):
-    """Numbers whose loading lets their reader go, as a collection in its thread may."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.readers: list[Any] = []
-        self.begun = threading.Event()
-
-    def __iter__(self) -> Iterator[int]:
-        for number in super().__iter__():
-            yield number
-            self.begun.wait(60)
-            self.readers.clear()
-
-
-def test_a_thread_that_collects_its_own_buffer_ends(
-    begun: Begun, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """It cannot wait for itself."""
-    errors: list[object] = []
-    monkeypatch.setattr(sys, "unraisablehook", errors.append)
-    numbers = LettingGo()
-    numbers.readers.append(iterators.BufferedIterator(2, numbers))
-    assert next(numbers.readers[0]) == 0
-    numbers.begun.set()
-    until(lambda: begun() == (0, 0), 10)
-    assert not errors
-    assert len(numbers.asked) <= 3
-
-
-def test_a_thread_that_collects_while_it_hands_over_ends(begun: Begun) -> None:
-    """It holds the lock of its queue then."""
-    readers = [iterators.BufferedIterator(2, Numbers())]
-    queue = readers[0]._queue
-    put = queue._put
-
-    def collecting(item: object) -> None:
-        put(item)
-        if item == 2:
-            readers.clear()
-
-    queue._put = collecting
-    assert next(readers[0]) == 0
-    until(lambda: begun() == (0, 0), 10)
-
-
 # --- the processes of a loader ---------------------------------------------------------------
 
 
 @pytest.mark.parametrize("workers", [0, 1])
-def test_freed_memory_is_returned_before_processes_inherit_it(
-    workers: int, begun: Begun, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_freed_memory_is_returned_before_processes_inherit_it(workers, begun, monkeypatch):
     returned: list[int] = []
     monkeypatch.setattr(loading, "trim_heap", lambda: returned.append(begun()[1]))
     loader = obedient_loader(torch.utils.data.DataLoader)
@@ -255,7 +236,7 @@ def test_freed_memory_is_returned_before_processes_inherit_it(
 
 
 @pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="another C library")
-def test_memory_that_the_c_library_keeps_is_returned() -> None:
+def test_memory_that_the_c_library_keeps_is_returned():
     """It lies below a block that is in use, without which the library would return it itself."""
     process, block = psutil.Process(), 1 << 16
     blocks = [b"x" * block for _ in range(1000)]
@@ -265,19 +246,17 @@ def test_memory_that_the_c_library_keeps_is_returned() -> None:
     assert before - process.memory_info().rss > 800 * block
 
 
-def test_a_c_library_that_cannot_return_memory_keeps_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_c_library_that_cannot_return_memory_keeps_it(monkeypatch):
     monkeypatch.setattr(ctypes, "CDLL", lambda _: object())
     trim_heap()
 
 
 @pytest.mark.parametrize("number", SIGNALS)
-def test_a_signal_to_a_process_that_only_begins_to_load_data(
-    number: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_signal_to_a_process_that_only_begins_to_load_data(number, monkeypatch):
     """It comes when torch has just set its own handlers, before it calls anything of ours."""
     original = signal_handling._set_worker_signal_handlers
 
-    def told() -> None:
+    def told():
         original()
         os.kill(os.getpid(), number)
 
@@ -291,18 +270,11 @@ def test_a_signal_to_a_process_that_only_begins_to_load_data(
 
 @pytest.mark.parametrize("taken", [3, 4], ids=["counted", "to their end"])
 @pytest.mark.parametrize("outlives", [False, True])
-def test_a_loader_that_is_garbage_is_not_waited_for(
-    outlives: bool, taken: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_loader_that_is_garbage_is_not_waited_for(outlives, taken, monkeypatch):
     """torch asks its processes to end, waits for so many seconds, and then ends them by force."""
     monkeypatch.setattr(torch.utils.data._utils, "MP_STATUS_CHECK_INTERVAL", 20.0)
     forced, terminate = [], BaseProcess.terminate
-
-    def by_force(process: BaseProcess) -> None:
-        forced.append(process)
-        terminate(process)
-
-    monkeypatch.setattr(BaseProcess, "terminate", by_force)
+    monkeypatch.setattr(BaseProcess, "terminate", lambda it: forced.append(it) or terminate(it))
     loader = obedient_loader(torch.utils.data.DataLoader)
     options = {"num_workers": 1, "multiprocessing_context": "fork", "persistent_workers": outlives}
     epoch = {"loader": loader([1, 2, 3], **options)}
@@ -314,29 +286,29 @@ def test_a_loader_that_is_garbage_is_not_waited_for(
 
 
 class Inherited:
-    """Says when it goes, and in which process."""
+    """Says in which process it goes."""
 
-    def __init__(self, log: Path) -> None:
+    def __init__(self, log):
         self.told, self.itself = log, self  # a cycle, which only the collector finds
 
-    def __del__(self) -> None:
+    def __del__(self):
         with self.told.open("a") as file:
             print(os.getpid(), file=file)
 
 
-class Collecting(torch.utils.data.Dataset[bool]):
+class Collecting(torch.utils.data.Dataset):
     """Items that are read while the collector runs; they say whether it runs by itself."""
 
-    def __len__(self) -> int:
+    def __len__(self):
         return 2
 
-    def __getitem__(self, index: int) -> bool:
+    def __getitem__(self, index):
         gc.collect()
         return gc.isenabled()
 
 
 @pytest.mark.parametrize("collects", [True, False])
-def test_garbage_of_the_trainer_is_left_to_the_trainer(collects: bool, tmp_path: Path) -> None:
+def test_garbage_of_the_trainer_is_left_to_the_trainer(collects, tmp_path):
     """On a GPU it has pinned batches in it, which abort a forked process that frees them."""
     log = tmp_path / "told"
     loader = obedient_loader(torch.utils.data.DataLoader)

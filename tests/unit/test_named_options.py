@@ -1,7 +1,6 @@
 """Each option that a message or a help text of this package names is one that a command has."""
 
 import argparse
-import ast
 import re
 from pathlib import Path
 
@@ -11,6 +10,7 @@ from fairseq.models import MODEL_REGISTRY
 from fairseq.optim import OPTIMIZER_REGISTRY
 from fairseq.optim.lr_scheduler import LR_SCHEDULER_REGISTRY
 from fairseq.tasks import TASK_REGISTRY
+from support.option_reads import strings_of
 
 from tdo_plugin.cli import build_parser
 
@@ -32,14 +32,8 @@ OTHERS = {
 def named():
     """Options by the files whose strings name them, docstrings aside."""
     for path in (*(ROOT / "tdo_plugin").rglob("*.py"), *ROOT.glob("tdo_compat/*.py")):
-        tree = ast.parse(path.read_text("utf-8"))
-        kinds = (ast.Module, ast.ClassDef, ast.FunctionDef)
-        bodies = [node.body for node in ast.walk(tree) if isinstance(node, kinds)]
-        docs = {id(body[0].value) for body in bodies if body and isinstance(body[0], ast.Expr)}
-        for node in ast.walk(tree):
-            text = node.value if isinstance(node, ast.Constant) and id(node) not in docs else None
-            if isinstance(text, str):
-                yield from ((option, path.name) for option in OPTION.findall(text))
+        for text in strings_of(path):
+            yield from ((option, path.name) for option in OPTION.findall(text))
 
 
 def of_parser(parser):

@@ -16,38 +16,6 @@ import torch
 from tdo_compat import patches, registry
 
 BY_NAME = {patch.name: patch for patch in registry.PATCHES}
-ALWAYS = {
-    "safe-checkpoints",
-    "settings-are-data",
-    "settings-are-harmless",
-    "form-of-checkpoints",
-    "meters-by-name",
-    "known-by-name",
-    "no-foreign-hub",
-    "fasta-without-a-shell",
-    "whole-checkpoints",
-    "bf16-inference",
-    "options-of-checkpoints",
-    "damaged-data",
-    "complaints-in-one-line",
-    "given-paths",
-    "options-that-are-read",
-    "quick-settings",
-    "records-trainings",
-    "watched-progress",
-    "restored-task",
-    "position-of-workers",
-    "sharded-training",
-    "user-dir-by-name",
-    "ends-when-told",
-    "loading-ends",
-    "loading-goes-on",
-    "out-of-memory",
-    "named-overflow",
-    "workers-end-together",
-    "signals-handed-on",
-    "torchrun-ending",
-}
 FAKE_FAIRSEQ = {
     "__init__.py": "import fairseq.options\nfrom dataclasses import dataclass\n"
     "@dataclass\nclass Part:\n    x: int = 0\n"
@@ -82,8 +50,9 @@ NOT_NEEDED = {
 }
 
 
-def test_every_patch_is_covered_here():
-    assert set(BY_NAME) == ALWAYS | set(NOT_NEEDED)
+def test_every_patch_that_is_not_always_needed_is_covered_here():
+    always = registry.patch.__kwdefaults__["needed"]
+    assert {patch.name for patch in registry.PATCHES if patch.needed is not always} == {*NOT_NEEDED}
     assert len(BY_NAME) == len(registry.PATCHES)
     assert all(patch.breaks and patch.since for patch in registry.PATCHES)
 
@@ -210,24 +179,26 @@ def test_bf16_is_not_tpu_unless_asked():
     assert options.parse_args_and_arch(parser(), [*words, "--tpu"]).tpu
 
 
-def test_a_complaint_of_fairseqs_parsers_is_one_line(capsys):
-    from fairseq import options
-
-    for words, complaint in (
-        (["--arch", "transformer_tiny", "--nothing"], "unrecognized arguments: --nothing"),
-        (["--save-dir"], "`--save-dir` must have a value; it has none"),
+@pytest.mark.parametrize(
+    ("words", "complaint"),
+    [
+        ("--arch transformer_tiny --nothing", "unrecognized arguments: --nothing"),
+        ("--save-dir", "`--save-dir` must have a value; it has none"),
         (
-            ["--arch", "transformer_tiny", "--fp16", "--bf16"],
+            "--arch transformer_tiny --fp16 --bf16",
             "only one precision must be chosen; `--fp16` is combined with another",
         ),
-        ([], "`--arch` must be set to a model of fairseq or of `--user-dir`; it is not"),
-    ):
-        with pytest.raises(SystemExit) as ended:
-            options.parse_args_and_arch(options.get_training_parser(), ["data", *words])
-        assert ended.value.code == 2
-        error = capsys.readouterr().err
-        assert error.count("\n") == 1
-        assert error.endswith(f"error: {complaint}\n")
+        ("", "`--arch` must be set to a model of fairseq or of `--user-dir`; it is not"),
+    ],
+)
+def test_a_complaint_of_fairseqs_parsers_is_one_line(words, complaint, capsys):
+    from fairseq import options
+
+    with pytest.raises(SystemExit) as ended:
+        options.parse_args_and_arch(options.get_training_parser(), ["data", *words.split()])
+    assert ended.value.code == 2
+    error = capsys.readouterr().err
+    assert error.count("\n") == 1 and error.endswith(f"error: {complaint}\n")
 
 
 @pytest.mark.parametrize(("bf16", "dtype"), [(True, torch.bfloat16), (False, torch.float32)])

@@ -1,6 +1,5 @@
 """What a release consists of: one version and date everywhere, and files that a wheel carries."""
 
-import ast
 import datetime
 import re
 import sys
@@ -8,6 +7,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from support.option_reads import strings_of
 
 from tdo_plugin import __version__, installation
 
@@ -57,27 +57,12 @@ def test_five_papers_are_cited() -> None:
     assert all(paper["title"] and paper["type"] for paper in papers)
 
 
-def strings(path: Path) -> list[str]:
-    """The strings of a Python file, docstrings aside."""
-    tree = ast.parse(path.read_text("utf-8"))
-    kinds = (ast.Module, ast.ClassDef, ast.FunctionDef)
-    bodies = [node.body for node in ast.walk(tree) if isinstance(node, kinds)]
-    documentation = {id(body[0].value) for body in bodies if isinstance(body[0], ast.Expr)}
-    return [
-        node.value
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Constant)
-        and isinstance(node.value, str)
-        and id(node) not in documentation
-    ]
-
-
 @pytest.mark.parametrize("package", ["tdo_plugin", "tdo_compat"])
 def test_no_message_names_a_file_that_a_wheel_lacks(package: str) -> None:
     places = {
         (path.name, place)
         for path in sorted((ROOT / package).rglob("*.py"))
-        for text in strings(path)
+        for text in strings_of(path)
         for place in PLACE.findall(text)
         if not any(place.startswith(carried) for carried in CARRIED)
     }

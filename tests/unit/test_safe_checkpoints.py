@@ -12,20 +12,12 @@ import torch
 from fairseq import checkpoint_utils
 
 from tdo_compat import errors
-from tdo_compat.checkpoint import (
-    TRUST,
-    CheckpointError,
-    _allowed_globals,
-    safe_load,
-    write_whole,
-)
+from tdo_compat.checkpoint import TRUST, CheckpointError, _allowed_globals, safe_load, write_whole
 
 NEEDS_DEV_FULL = pytest.mark.skipif(not os.path.exists("/dev/full"), reason="Linux only")
 
 
 class Command:
-    """Runs a shell command when it is unpickled."""
-
     def __init__(self, command):
         self.command = command
 
@@ -34,8 +26,6 @@ class Command:
 
 
 class Interrupt:
-    """Interrupts whoever pickles it."""
-
     def __reduce__(self):
         raise KeyboardInterrupt
 

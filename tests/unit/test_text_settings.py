@@ -76,61 +76,29 @@ def test_sides_of_padding(value, side):
     assert settings_of(Namespace(left_pad_source=value))["left_pad_source"] is side
 
 
-@pytest.mark.parametrize(
-    ("options", "line"),
-    [
-        (
-            {"left_pad_source": "__import__('os').system('true') or True"},
-            "`--left-pad-source` must be True or False; it is __import__('os').system('true') or T",
-        ),
-        ({"langtoks": {"main": "tgt"}}, "`--langtoks` must set the tags of sources and"),
-        ({"langtoks": {"main": ("tgt", 1)}}, "`--langtoks` must set the tags of sources and"),
-        ({"langtoks": "tgt"}, "`--langtoks` must set the tags of sources and targets"),
-        ({"lang_tok_style": "spam"}, "`--lang-tok-style` must be one of multilingual, mbart; it"),
-    ],
-)
-def test_what_cannot_be_read_is_never_run(options, line):
-    with pytest.raises(UserError) as raised:
-        settings_of(Namespace(**options))
-    assert str(raised.value).startswith(line)
+def test_what_cannot_be_read_is_never_run(refused):
+    for options in (
+        {"left_pad_source": "__import__('os').system('true') or True"},
+        {"langtoks": {"main": "tgt"}},
+        {"langtoks": {"main": ("tgt", 1)}},
+        {"langtoks": "tgt"},
+        {"lang_tok_style": "spam"},
+    ):
+        (name,) = options
+        with refused.raised(str(options), names=f"`--{name.replace('_', '-')}` must"):
+            settings_of(Namespace(**options))
+
+
+def test_a_message_is_short_whatever_the_checkpoint_holds(refused):
+    with refused.raised("a long value", names="--source-noise") as line:
+        check_settings({"source_noise": "none"}, {"source_noise": "x\n" * 10**6})
+    assert len(line[0]) < 400
 
 
 def test_what_is_put_back_is_text_where_fairseq_reads_text():
     args = Namespace()
     apply(settings_of(Namespace(left_pad_source=False)), args)
     assert (args.left_pad_source, args.left_pad_target) == ("False", "False")
-
-
-@pytest.mark.parametrize(
-    ("requested", "stored", "line"),
-    [
-        (
-            {"encoder_langtok": "src"},
-            {"encoder_langtok": "tgt"},
-            "`--encoder-langtok` must be the checkpoint's, tgt; it is src",
-        ),
-        (
-            {"lang_tok_replacing_bos_eos": True},
-            {"lang_tok_replacing_bos_eos": False},
-            "`--lang-tok-replacing-bos-eos` must be the checkpoint's, off; it is on",
-        ),
-        (
-            {"decoder_langtok": "tgt"},
-            {"decoder_langtok": None},
-            "`--decoder-langtok` must be the checkpoint's, none; it is tgt",
-        ),
-    ],
-)
-def test_both_values_are_named(requested, stored, line):
-    with pytest.raises(UserError) as raised:
-        check_settings(requested, stored)
-    assert str(raised.value) == line
-
-
-def test_messages_are_short_whatever_the_checkpoint_holds():
-    with pytest.raises(UserError) as raised:
-        check_settings({"source_noise": "none"}, {"source_noise": "x\n" * 10**6})
-    assert len(str(raised.value)) < 400 and "\n" not in str(raised.value)
 
 
 def test_what_one_of_them_lacks_is_not_compared():
@@ -164,16 +132,12 @@ def test_other_checkpoints_have_no_such_text():
     assert is_multilingual({"args": Namespace(lang_tok_style="mbart", lang_pairs="en-de")})
 
 
-@pytest.mark.parametrize(
-    ("options", "line"),
-    [
-        ({"encoder_langtok": "tgt"}, "`--encoder-langtok` is none for a.pt, tgt for b.pt"),
-        ({"left_pad_source": "False"}, "`--left-pad-source` is on for a.pt, off for b.pt"),
-        ({"langs": ["en", "de", "fr"]}, "`--langs` is de,en,fr for a.pt, en,de,fr for b.pt"),
-    ],
-)
-def test_members_of_an_ensemble(options, line):
+def test_members_of_an_ensemble(refused):
     check_members({Path("a.pt"): state(), Path("b.pt"): state(left_pad_source="True")})
-    with pytest.raises(UserError) as raised:
-        check_members({Path("a.pt"): state(), Path("b.pt"): state(**options)})
-    assert str(raised.value).endswith(line)
+    for name, value in (
+        ("encoder_langtok", "tgt"),
+        ("left_pad_source", "False"),
+        ("langs", ["en", "de", "fr"]),
+    ):
+        with refused.raised(name, names=f"`--{name.replace('_', '-')}` is "):
+            check_members({Path("a.pt"): state(), Path("b.pt"): state(**{name: value})})

@@ -152,31 +152,15 @@ def test_kinds_add_up():
     flops = Flops(1, 2, 3, 4, 5, 6, 7)
     assert 3 * flops == Flops(3, 6, 9, 12, 15, 18, 21)
     assert (flops + flops).total == 56
-    assert flops.as_dict() == {
-        "layers": 1,
-        "attention": 2,
-        "adaptation": 3,
-        "vocabulary": 4,
-        "lalt": 5,
-        "tpdm": 6,
-        "adapters": 7,
-        "total": 28,
-    }
+    kinds = ("layers", "attention", "adaptation", "vocabulary", "lalt", "tpdm", "adapters")
+    assert flops.as_dict() == {**{kind: n for n, kind in enumerate(kinds, 1)}, "total": 28}
 
 
 def test_formula_by_hand():
     """Two layers of width 4, one for the source alone, one joint; V = 10, S = 2, T = 3."""
-    spec = ModelSpec(
-        topology="decoder-only",
-        num_layers=2,
-        target_layer=1,
-        model_dim=4,
-        num_heads=1,
-        stage1_ffn_dim=5,
-        stage2_ffn_dim=6,
-        adaptation_dim=7,
-    )
-    forward = FlopModel(spec, 10).forward(2, 3)
+    stages = {"topology": "decoder-only", "num_layers": 2, "target_layer": 1, "num_heads": 1}
+    sizes = {"model_dim": 4, "stage1_ffn_dim": 5, "stage2_ffn_dim": 6, "adaptation_dim": 7}
+    forward = FlopModel(ModelSpec(**stages, **sizes), 10).forward(2, 3)
     source_alone = 2 * (8 * 16 + 4 * 4 * 5)
     keys_and_values = 2 * 4 * 16
     target = 3 * (8 * 16 + 4 * 4 * 6)
@@ -187,6 +171,7 @@ def test_formula_by_hand():
 
 
 SIZES = {
+    "small": (3, 256, 1024, 4, "post", 50_000),
     "base": (6, 512, 2048, 8, "post", 50_000),
     "deep": (12, 512, 2048, 8, "pre", 64_000),
     "wide": (6, 1024, 4096, 16, "pre", 64_000),
@@ -195,13 +180,8 @@ SIZES = {
 
 def paper_spec(size, system, **changed):
     half, width, inner, heads, norm, vocabulary = SIZES[size]
-    numbers = {
-        "model_dim": width,
-        "num_heads": heads,
-        "stage1_ffn_dim": inner,
-        "stage2_ffn_dim": inner,
-        "norm": norm,
-    }
+    ffn = {"stage1_ffn_dim": inner, "stage2_ffn_dim": inner}
+    numbers = {"model_dim": width, "num_heads": heads, "norm": norm, **ffn}
     if system == "encoder-decoder":
         rows = {"topology": system, "encoder_layers": half, "decoder_layers": half}
     else:
@@ -212,48 +192,30 @@ def paper_spec(size, system, **changed):
 
 
 @pytest.mark.parametrize(
-    ("size", "system", "millions"),
-    [
-        ("base", "encoder-decoder", 70),
-        ("base", "decoder-only", 63),
-        ("base", "tdo", 67),
-        ("deep", "encoder-decoder", 121),
-        ("deep", "decoder-only", 108),
-        ("deep", "tdo", 113),
-        ("wide", "encoder-decoder", 242),
-        ("wide", "decoder-only", 217),
-        ("wide", "tdo", 234),
-    ],
+    ("size", "millions"),
+    [("base", (70, 63, 67)), ("deep", (121, 108, 113)), ("wide", (242, 217, 234))],
 )
-def test_parameters_are_the_papers(size, system, millions):
+def test_parameters_are_the_papers(size, millions):
     """Table 1 of the TDO paper prints whole millions, rounded unevenly."""
-    spec, vocabulary = paper_spec(size, system)
-    count = count_parameters(outline(spec, vocabulary, vocabulary))
-    assert abs(count.total / 1e6 - millions) < 1
-    assert count.by_part["embeddings"] == vocabulary * spec.model_dim
-    assert sum(count.by_part.values()) == count.total
-    assert (count.by_part["adaptation"] > 0) == (system == "tdo")
-    assert count.by_part["other"] == 0
+    for system, printed in zip(("encoder-decoder", "decoder-only", "tdo"), millions, strict=True):
+        spec, vocabulary = paper_spec(size, system)
+        count = count_parameters(outline(spec, vocabulary, vocabulary))
+        assert abs(count.total / 1e6 - printed) < 1
+        assert count.by_part["embeddings"] == vocabulary * spec.model_dim
+        assert sum(count.by_part.values()) == count.total
+        assert (count.by_part["adaptation"] > 0) == (system == "tdo")
+        assert count.by_part["other"] == 0
 
 
 @pytest.mark.parametrize(
-    ("width", "heads", "half", "layer", "plain", "with_tpdm"),
-    [(512, 8, 6, 4, "94.642", "95.696"), (256, 4, 3, 2, "30.781", "31.046")],
+    ("size", "layer", "plain", "with_tpdm"),
+    [("base", 4, "94.642", "95.696"), ("small", 2, "30.781", "31.046")],
 )
-def test_tpdm_has_the_paper_s_parameters(width, heads, half, layer, plain, with_tpdm):
+def test_tpdm_has_the_paper_s_parameters(size, layer, plain, with_tpdm):
     """Table 8 of the TPDM paper, in millions; its dictionary has 49,320 entries by these counts."""
-    numbers = {
-        "topology": "encoder-decoder",
-        "encoder_layers": half,
-        "decoder_layers": half,
-        "model_dim": width,
-        "num_heads": heads,
-        "stage1_ffn_dim": 4 * width,
-        "stage2_ffn_dim": 4 * width,
-        "share_embeddings": "decoder",
-    }
     for printed, tpdm_layer in ((plain, 0), (with_tpdm, layer)):
-        spec = ModelSpec(**numbers, tpdm_layer=tpdm_layer)
+        changed = {"share_embeddings": "decoder", "tpdm_layer": tpdm_layer}
+        spec, _ = paper_spec(size, "encoder-decoder", **changed)
         count = count_parameters(outline(spec, 49_320, 49_320))
         assert f"{count.total / 1e6:.3f}" == printed
         assert (count.by_part["tpdm"] > 0) == (tpdm_layer > 0)
@@ -315,14 +277,14 @@ def test_merged_attention_has_half_of_the_matrices():
 
 def test_cost_notes_example():
     """GFLOP for S = T = 30, d = 512, 6 + 6 layers, V = 50,000, beam 4, computed independently."""
-    tdo, vocabulary = paper_spec("base", "tdo", adaptation_dim=0)
-    encdec, _ = paper_spec("base", "encoder-decoder")
-    two_streams, cross = FlopModel(tdo, vocabulary), FlopModel(encdec, vocabulary)
-    giga = 1e9
-    assert two_streams.forward(30, 30).total / giga == pytest.approx(4.81, abs=0.01)
-    assert cross.forward(30, 30).total / giga == pytest.approx(4.21, abs=0.015)
-    assert two_streams.generation(30, 30, 4).total / giga == pytest.approx(12.87, abs=0.01)
-    assert cross.generation(30, 30, 4).total / giga == pytest.approx(12.83, abs=0.015)
+    for system, changed, forward, generation in (
+        ("tdo", {"adaptation_dim": 0}, (4.81, 0.01), (12.87, 0.01)),
+        ("encoder-decoder", {}, (4.21, 0.015), (12.83, 0.015)),
+    ):
+        flops = FlopModel(*paper_spec("base", system, **changed))
+        assert flops.forward(30, 30).total / 1e9 == pytest.approx(forward[0], abs=forward[1])
+        total = flops.generation(30, 30, 4).total / 1e9
+        assert total == pytest.approx(generation[0], abs=generation[1])
 
 
 @pytest.mark.parametrize("case", SOME_CASES, ids=name_of)

@@ -7,19 +7,18 @@ import pytest
 
 from tdo_plugin.analysis import figure_files
 from tdo_plugin.analysis.figure_files import Score
-from tdo_plugin.errors import UserError
 
 
-def test_what_cannot_be_drawn_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_cannot_be_drawn_is_refused(monkeypatch, refused):
     figure_files.check(Path("a.svg"))
-    with pytest.raises(UserError, match=r"`--plot` must end in .svg or .png; it is a.gif"):
+    with refused.raised("a.gif", names="--plot"):
         figure_files.check(Path("a.gif"))
     monkeypatch.setattr(figure_files, "find_spec", lambda name: None)
-    with pytest.raises(UserError, match=r"pip install matplotlib"):
+    with refused.raised("no matplotlib", names="pip install matplotlib"):
         figure_files.check(Path("a.svg"))
 
 
-def test_a_file_that_cannot_be_written_leaves_nothing(tmp_path: Path) -> None:
+def test_a_file_that_cannot_be_written_leaves_nothing(tmp_path):
     class Broken:
         dpi = 100
 
@@ -40,7 +39,7 @@ def test_a_file_that_cannot_be_written_leaves_nothing(tmp_path: Path) -> None:
     ],
     ids=["short", "long", "longest"],
 )
-def test_names_have_room_below_the_panel(names: list[str], columns: int) -> None:
+def test_names_have_room_below_the_panel(names, columns):
     figure, axis = figure_files.panel(6.4, "")
     for name in names:
         axis.plot([1, 2], [1, 2], label=name)
@@ -53,7 +52,7 @@ def test_names_have_room_below_the_panel(names: list[str], columns: int) -> None
     assert len({round(text.get_window_extent().x0) for text in legend.get_texts()}) == columns
 
 
-def test_a_long_title_has_room() -> None:
+def test_a_long_title_has_room():
     figure, axis = figure_files.panel(5.6, "mean over supervised and zero-shot " * 4)
     figure.draw_without_rendering()
     assert figure._suptitle is not None
@@ -61,7 +60,7 @@ def test_a_long_title_has_room() -> None:
     assert box.x0 >= 0 and box.x1 <= figure.bbox.width and box.y0 > axis.bbox.y1
 
 
-def test_a_mean_beside_equal_numbers_has_no_bar() -> None:
+def test_a_mean_beside_equal_numbers_has_no_bar():
     """matplotlib draws no bar of less than nothing, it fails."""
     equal = 0.1 + 0.2
     near = Score(math.nextafter(equal, 0), equal, equal)

@@ -18,7 +18,7 @@ def curves(path: Path, places: tuple[float, ...], names: tuple[str, ...] = ("",)
     return path.read_text(encoding="utf-8")
 
 
-def test_the_second_group_is_dotted_and_names_differ_without_colours(tmp_path: Path) -> None:
+def test_the_second_group_is_dotted_and_names_differ_without_colours(tmp_path):
     picture = curves(tmp_path / "a.svg", (1.0, 2.0), ("TED-19", "OPUS-100"))
     for name in ("TED-19", "OPUS-100"):
         for group in ("supervised", "zero-shot"):
@@ -30,7 +30,7 @@ def test_the_second_group_is_dotted_and_names_differ_without_colours(tmp_path: P
     assert {"C" in shape for shape in shapes if "z" in shape} == {True, False}
 
 
-def test_between_whole_numbers_there_is_nothing(tmp_path: Path) -> None:
+def test_between_whole_numbers_there_is_nothing(tmp_path):
     for places, whole in (((7.0, 8.0, 9.0), True), ((0.1, 0.2), False)):
         picture = curves(tmp_path / "a.svg", places)
         below = picture[picture.index('id="xtick_1"') : picture.index('id="matplotlib.axis_2"')]

@@ -15,7 +15,7 @@ THETA = torch.tensor([[5.0, 9.0, 1.0], [5.0, 2.0, 8.0], [5.0, 1.0, 7.0]])
 
 
 @pytest.fixture
-def written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def written(tmp_path, monkeypatch):
     """A file of importance, in the working folder."""
     monkeypatch.chdir(tmp_path)
     Importance("absolute", PAIRS, {NAME: THETA}, {NAME: "source"}, "d" * 64).write(
@@ -42,13 +42,8 @@ def test_a_file_of_masks_that_says_how_it_was_made(written, capsys):
     assert {"command", "versions", "commit"} <= masks.about.keys()
     summary = json.loads(Path("summary.json").read_text())
     assert summary["settings"] == settings
-    assert summary["pairs"]["it-en"] == {
-        "specific": 2,
-        "alone": 1,
-        "share": 1.0,
-        "without_specific": 0,
-        "without_any": [],
-    }
+    counts = {"specific": 2, "alone": 1, "share": 1.0, "without_specific": 0, "without_any": []}
+    assert summary["pairs"]["it-en"] == counts
     output = capsys.readouterr()
     assert "3 neurons in 1 modules: 1 general, 2 specific" in output.out
     assert "belongs to 2.00 groups" in output.out
@@ -112,42 +107,27 @@ def test_pairs_that_go_without_are_told_in_a_line_each(written, capsys):
     assert "no neuron at all" not in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (["--general", "1.1"], "`--general` must be from 0 to 1; it is 1.1"),
-        (["--general", "-0.1"], "`--general` must be from 0 to 1; it is -0.1"),
-        (["--threshold", "nan"], "`--threshold` must be from 0 to 1; it is nan"),
-        (["--threshold", "2"], "`--threshold` must be from 0 to 1; it is 2"),
-        (["--pairs", "it-en,de-en"], "`--pairs` must be among it-en, en-it, ro-en; it has de-en"),
-        (["--pairs", "it-en,"], "`--pairs` must be among it-en, en-it, ro-en; it has an empty"),
-        (["--out", "."], "`--out` must be a file; . is a folder"),
-        (["--out", "there"], "`--out` must be new, or `--force` given to overwrite it"),
-        (
-            ["--out", "importance", "--force"],
-            "`--out` must be a different file from FILE; it is imp",
-        ),
-        (["--json", "masks"], "`--json` must be a different file from --out; it is masks"),
-        (["--json", "none/x"], "`--json` must be a file in an existing folder; it is none/x"),
-    ],
-    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
-)
-def test_bad_input_is_one_line(written, capsys, words, message):
-    Path("there").write_text("kept")
-    assert allocate(*words) == 2
-    error = capsys.readouterr().err
-    assert error.startswith(f"tdo neurons allocate: error: {message}") and error.count("\n") == 1
-    assert sorted(path.name for path in Path().iterdir()) == ["importance", "there"]
+def test_what_is_refused(written, refused):
+    for name in ("there", "text"):
+        Path(name).write_text("kept")
+    assert allocate("--out", "other") == 0
+    refused.rows(
+        """
+        neurons allocate importance --out masks
+            --general 1.1             :: --general
+            --general -0.1            :: --general
+            --threshold nan           :: --threshold
+            --threshold 2             :: --threshold
+            --pairs it-en,de-en       :: de-en
+            --pairs it-en,            :: --pairs
+            --out .                   :: --out
+            --out there               :: --force
+            --out importance --force  :: FILE
+            --json masks              :: --json
+            --json none/x             :: none/x
+        neurons allocate none --out masks   :: none
+        neurons allocate text --out masks   :: text
+        neurons allocate other --out masks  :: neuron masks
+        """
+    )
     assert Path("there").read_text() == "kept"
-
-
-def test_other_files_are_refused(written, capsys):
-    words = ["--out", "masks", "--general", "0"]
-    assert cli.main(["neurons", "allocate", "none", *words]) == 2
-    assert "must be a file of neuron importance; none is not one" in capsys.readouterr().err
-    Path("text").write_text("no such thing")
-    assert cli.main(["neurons", "allocate", "text", *words]) == 2
-    assert allocate() == 0
-    assert cli.main(["neurons", "allocate", "masks", "--out", "again"]) == 2
-    error = capsys.readouterr().err.splitlines()[-1]
-    assert error.endswith("must be a file of neuron importance; masks is neuron masks")

@@ -29,7 +29,7 @@ SWEEP = ("sweep", "scores.json", "--x", "TE, k = 1=TE:1", "TE, k = 0=TE:0")
 
 
 @pytest.fixture(autouse=True)
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def here(tmp_path, monkeypatch):
     """A working folder with a file of each kind."""
     monkeypatch.chdir(tmp_path)
     importance_of(PAIRS, 2, 6, 10).write(tmp_path / "importance")
@@ -45,11 +45,11 @@ def command(words: Sequence[str]) -> list[str]:
 
 
 @pytest.fixture
-def analyze(capsys: pytest.CaptureFixture[str]):
+def analyze(capsys):
     """Run a part; returns what it printed."""
 
-    def run(*words: str, code: int = 0) -> str:
-        assert cli.main([*command(words), "--out", "out"]) == code
+    def run(*words: str, out: str = "out") -> str:
+        assert cli.main([*command(words), "--out", out]) == 0
         return capsys.readouterr().out
 
     return run
@@ -60,8 +60,8 @@ def rows(name: str) -> list[dict[str, str]]:
         return list(csv.DictReader(stream))
 
 
-def written() -> set[str]:
-    return {path.name for path in Path("out").iterdir()} - {".lock"}
+def written(out: str = "out") -> set[str]:
+    return {path.name for path in Path(out).iterdir()} - {".lock"}
 
 
 def files(numbers: list[str], pictures: list[str]) -> set[str]:
@@ -112,25 +112,26 @@ def test_importance_of_some_pairs_and_modules(analyze):
 def test_pictures_of_many_pairs_show_the_first(analyze):
     pairs = [f"en-{code}" for code in "abcdefghij"]
     importance_of(pairs, 1, 4, 4).write(Path("many"))
-    assert "Figures show the first 8 of 10 pairs" in analyze("importance", "many")
     name = "encoder_layers.0.feed_forward.inner"
+    one = ("importance", "many", "--modules", name)
+    assert "Figures show the first 8 of 10 pairs" in analyze(*one)
     assert ">en-h<" in drawn(name) and ">en-i<" not in drawn(name)
     assert len(rows(name)[0]) == 11
-    assert "Pictures" not in analyze("importance", "many", "--pairs", ",".join(pairs))
+    analyze(*one, "--pairs", ",".join(pairs))
     assert ">en-j<" in drawn(name)
 
 
-def test_one_stage_has_no_source_side(analyze):
-    importance = importance_of(PAIRS, 1, 4, 4)
-    modules = {
-        name: importance.modules[name] for name in importance.modules if name.startswith("decoder")
-    }
-    type(importance)("taylor", PAIRS, modules, dict.fromkeys(modules, "target"), "c").write(
-        Path("one")
-    )
+def test_one_stage_has_no_source_side_and_one_pair_no_similarity(analyze):
+    both = importance_of(PAIRS, 1, 4, 4)
+    modules = {name: both.modules[name] for name in both.modules if name.startswith("decoder")}
+    sides = dict.fromkeys(modules, "target")
+    type(both)("taylor", PAIRS, modules, sides, "c").write(Path("one"))
     analyze("importance", "one")
     name = "decoder_layers.0.feed_forward.inner"
     assert written() == files([name, "alike"], [name])
+    masks_of({QUERY: "GG11"}, PAIRS[:1]).write(Path("one"))
+    assert "A single pair has no similarity." in analyze("allocation", "one", out="alone")
+    assert written("alone") == files(["layers", "modules"], ["layers", "modules"])
 
 
 # --- allocation ------------------------------------------------------------------------------
@@ -163,12 +164,6 @@ def test_allocation(analyze):
     assert ">attention, query<" in drawn("modules")
     assert ">0.50<" in drawn("alike")
     assert "LScore, by layer and pair" in output and "0.667" in output
-
-
-def test_allocation_to_one_pair(analyze):
-    masks_of({QUERY: "GG11"}, PAIRS[:1]).write(Path("one"))
-    assert "A single pair has no similarity." in analyze("allocation", "one")
-    assert written() == files(["layers", "modules"], ["layers", "modules"])
 
 
 def test_allocation_without_libraries(analyze, monkeypatch, capsys):
@@ -205,112 +200,85 @@ def test_numbers_make_a_curve(analyze):
     assert "+1.00  +0.50 to +1.50" in output
 
 
-def test_without_a_baseline_scores_are_as_they_are(analyze):
-    analyze(*SWEEP)
-    assert [row["mean"] for row in rows("sweep")] == [
-        "30.5",
-        "21.5",
-        "26.0",
-        "29.0",
-        "20.0",
-        "24.5",
-    ]
-    assert ">BLEU<" in drawn("curve")
+CHANGED = "TE, k = 1=ablated", "multilingual=all"
+LINES = "TE, k = 1=TE:tag", "multilingual=AV:tag", "TE, k = 0=TE:none"
+GROUPS = ("--group", "all", "it-en")
 
 
-def test_words_make_bars_and_so_do_numbers_by_direction(analyze):
-    words = ("--x", "TE, k = 1=ablated", "multilingual=all")
-    analyze("sweep", "scores.json", *words)
-    assert written() == files(["sweep"], ["bars"])
-    assert all(
-        f">{name}<" in drawn("bars") for name in ("it-en", "en-it", "mean", "ablated", "all")
-    )
-    analyze(*SWEEP, "--per-direction", "--x-label", "k")
-    assert written() == files(["sweep"], ["bars"])
-    assert all(f">{name}<" in drawn("bars") for name in ("it-en", "mean", "TE, 0", "TE, 1", "k"))
+@pytest.mark.parametrize(
+    ("words", "pictures", "texts"),
+    [
+        ((*SWEEP, "--x-label", "k"), ["curve"], ["BLEU", "TE", "k"]),
+        (("--x", *CHANGED), ["bars"], ["it-en", "en-it", "mean", "ablated", "all"]),
+        ((*SWEEP, "--per-direction"), ["bars"], ["it-en", "mean", "TE, 0", "TE, 1"]),
+        ((*SWEEP, *GROUPS), ["curve"], ["TE, all", "TE, it-en"]),
+        (("--x", *CHANGED, *GROUPS), ["bars-all", "bars-it-en"], ["ablated", "all"]),
+        (
+            *(("--x", *LINES, *GROUPS, "--x-label", "by $m$"), ["bars-all", "bars-it-en"]),
+            ["TE", "AV", "tag", "none", "by $m$"],
+        ),
+        (
+            *(("--x", *LINES[:2], "--group", "to/from", "to_from"),),
+            *(["bars-to_from", "bars-to_from-2"], ["tag"]),
+        ),
+    ],
+    ids=lambda value: " ".join(map(str, value)),
+)
+def test_pictures_of_a_sweep(analyze, words, pictures, texts):
+    """Words make bars, numbers a curve; groups of bars have a picture each."""
+    if "to/from" in words:
+        scores = replace(sheet(BLEU), groups={"to/from": ("it-en",), "to_from": ("en-it",)})
+        Path("scores.json").write_text(json.dumps(as_json(scores)), encoding="utf-8")
+    words = words if words[0] == "sweep" else ("sweep", "scores.json", *words)
+    analyze(*words)
+    assert written() == files(["sweep"], pictures)
+    for picture in pictures:
+        assert all(f">{text}<" in drawn(picture) for text in texts)
+        if "bars-" in picture:
+            assert ">by direction<" not in drawn(picture)
+    if pictures[0] == "bars-to_from":
+        assert ">mean over to/from<" in drawn("bars-to_from")
+    if pictures[-1] == "bars-it-en":
+        assert ">mean over it-en<" in drawn("bars-it-en")
 
 
-def test_each_line_has_one_block(analyze):
-    words = ("--x", "TE, k = 1=TE:all", "multilingual=none:all", "TE, k = 0=TE:some")
-    printed = analyze("sweep", "scores.json", *words, "--no-figures").splitlines()
-    starts = [line for line in printed if line.strip() in ("TE", "none")]
-    assert [line.strip() for line in starts] == ["TE", "none"]
-
-
-def test_groups_are_lines_and_differences_may_be_ratios(analyze):
-    words = ("--baseline", "multilingual", "--ratio", "--group", "all", "it-en")
-    output = analyze(*SWEEP, *words)
-    picture = drawn("curve")
-    for text in ("TE, all", "TE, it-en", "Δ BLEU, %", "mean over all, it-en, against"):
-        assert text in picture
-    assert [row["direction"] for row in rows("sweep")[:3]] == ["it-en", "en-it", "all"]
-    assert "all" in output
-
-
-def test_words_of_several_lines_stand_side_by_side_in_a_picture_for_each_group(analyze):
-    words = ("--x", "TE, k = 1=TE:tag", "multilingual=AV:tag", "TE, k = 0=TE:none")
-    analyze("sweep", "scores.json", *words, "--group", "all", "it-en", "--x-label", "by $m$")
-    assert written() == files(["sweep"], ["bars-all", "bars-it-en"])
-    for name in ("bars-all", "bars-it-en"):
-        assert all(f">{text}<" in drawn(name) for text in ("TE", "AV", "tag", "none", "by $m$"))
-
-
-def test_groups_whose_names_are_no_names_of_files(analyze):
-    scores = replace(sheet(BLEU), groups={"to/from": ("it-en",), "to_from": ("en-it",)})
-    Path("scores.json").write_text(json.dumps(as_json(scores)), encoding="utf-8")
-    words = ("--x", "TE, k = 1=TE:tag", "multilingual=AV:tag", "--group", "to/from", "to_from")
-    analyze("sweep", "scores.json", *words)
-    assert written() == files(["sweep"], ["bars-to_from", "bars-to_from-2"])
-    assert ">mean over to/from<" in drawn("bars-to_from")
-
-
-def test_bars_of_groups_say_so(analyze):
-    """In a picture of its own each, so that small scores beside large ones are seen."""
-    words = ("--x", "TE, k = 1=ablated", "multilingual=plain", "--group", "all", "it-en")
-    analyze("sweep", "scores.json", *words)
-    assert written() == files(["sweep"], ["bars-all", "bars-it-en"])
-    for group in ("all", "it-en"):
-        picture = drawn(f"bars-{group}")
-        assert f">mean over {group}<" in picture and ">by direction<" not in picture
-        assert all(f">{name}<" in picture for name in ("ablated", "plain"))
-
-
-def test_no_figures(analyze):
+def test_differences_may_be_ratios_and_pictures_are_left_out(analyze):
     analyze(*SWEEP, "--no-figures")
+    means = ["30.5", "21.5", "26.0", "29.0", "20.0", "24.5"]
+    assert [row["mean"] for row in rows("sweep")] == means  # without a baseline as they are
     assert written() == files(["sweep"], [])
+    analyze(*SWEEP, "--baseline", "multilingual", "--ratio", *GROUPS)
+    assert "Δ BLEU, %" in drawn("curve") and "mean over all, it-en, against" in drawn("curve")
+    assert [row["direction"] for row in rows("sweep")[:3]] == ["it-en", "en-it", "all"]
+    printed = analyze("sweep", "scores.json", "--x", *LINES, "--no-figures").splitlines()
+    blocks = [line.strip() for line in printed if line.strip() in ("TE", "AV")]
+    assert blocks == ["TE", "AV"]  # one a line
 
 
 # --- what is refused -------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (["importance", "masks"], "must be a file of neuron importance; masks is neuron masks"),
-        (["importance", "none"], "must be a file of neuron importance; none is not one"),
-        (["importance", "importance", "--pairs", "x-y"], "`--pairs` must be among it-en, en-it, "),
-        (
-            ["importance", "importance", "--modules", "layers.*"],
-            "`--modules` must match modules such as encoder_layers.0.attention.query; layers.* mat",
-        ),
-        (["allocation", "importance"], "`MASKS` must be a file of neuron masks; importance is"),
-        (["allocation", "general"], "`MASKS` must have specific neurons; all of general are gen"),
-        (["sweep", "masks", "--x", "a=1"], "`SCORES` must be a scores.json of tdo score; masks"),
-        ([*SWEEP, "--x", "other=1"], "`--x` must name one of multilingual, TE, k = 0, TE,"),
-        ([*SWEEP, "--baseline", "other"], "`--baseline` must name one of multilingual, "),
-        ([*SWEEP, "--ratio"], "`--ratio` must come with `--baseline`; it does not"),
-        ([*SWEEP, "--group", "some"], "`--group` must be among all"),
-        ([*SWEEP, "--metric", "chrf"], "`SCORES` must have chrF++ for every direction of each"),
-    ],
-    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
-)
-def test_bad_input_is_one_line(capsys, words, message):
-    assert cli.main([*command(words), "--out", "out"]) == 2
-    error = capsys.readouterr().err
-    name = " ".join(["tdo", *command(words[:1])])
-    assert error.startswith(f"{name}: error: ") and error.count("\n") == 1
-    assert message in error
-    assert not Path("out").exists()
+def test_what_is_refused(refused):
+    refused.rows(
+        """
+        neurons draw importance masks --out out               :: neuron masks
+        neurons draw importance none --out out                :: none
+        neurons draw importance importance --out out
+            --pairs x-y                                       :: x-y
+            --modules layers.*                                :: layers.*
+        neurons draw allocation importance --out out          :: MASKS
+        neurons draw allocation general --out out             :: general
+        neurons draw allocation masks --out general           :: --out
+        curve sweep masks --x a=1 --out out                   :: SCORES
+        curve {sweep} --out out
+            --x other=1                                       :: multilingual, TE, k = 0
+            --baseline other                                  :: multilingual, TE, k = 0
+            --ratio                                           :: --baseline
+            --group some                                      :: --group
+            --metric chrf                                     :: chrF++
+        """,
+        sweep=SWEEP,
+    )
 
 
 def test_what_was_found_is_printed_where_another_run_has_the_folder(capsys):
@@ -319,9 +287,3 @@ def test_what_was_found_is_printed_where_another_run_has_the_folder(capsys):
     printed, errors = capsys.readouterr()
     assert "BLEU by direction" in printed
     assert "that no other run is writing to" in errors and not written()
-
-
-def test_a_file_is_no_folder(capsys):
-    words = ["allocation", "masks", "--out", "general"]
-    assert cli.main(command(words)) == 2
-    assert "`--out` must be a folder to write to" in capsys.readouterr().err

@@ -8,7 +8,6 @@ import torch
 from tdo_compat.checkpoint import CheckpointError, safe_load
 from tdo_plugin import cli
 from tdo_plugin.checkpoints import average, best_of, last_of
-from tdo_plugin.errors import UserError
 
 
 def parameters(seed, dtype=torch.float32):
@@ -37,12 +36,8 @@ def checkpoint(updates, loss=None, model=None, **changed):
         "criterion": None,
         "optimizer_history": [{"num_updates": updates, "lr_scheduler_state": {}}],
         "task_state": {"languages": ["en", "de"]},
-        "extra_state": {
-            "train_iterator": {"epoch": updates},
-            "val_loss": loss,
-            "best": 0.0,
-            "metrics": {"a": 1},
-        },
+        "extra_state": {"val_loss": loss, "best": 0.0, "metrics": {"a": 1}}
+        | {"train_iterator": {"epoch": updates}},
         "last_optimizer_state": {"state": torch.zeros(1000)},
     }
 
@@ -77,55 +72,41 @@ def names(paths):
     return [path.name for path in paths]
 
 
-def refused(capsys, *words):
-    """The line that a mistake is answered with."""
-    assert cli.main(["average", *map(str, words)]) == 2
-    error = capsys.readouterr().err
-    assert error.startswith("tdo average: error: ")
-    assert error.count("\n") == 1
-    return error
-
-
 # --- which ---------------------------------------------------------------------------------------
 
 
-def test_last_goes_by_updates(folder):
-    assert names(last_of(folder, 4)) == [
-        "checkpoint3.pt",
-        "checkpoint_3_60.pt",
-        "checkpoint2.pt",
-        "checkpoint_2_40.pt",
-    ]
-    with pytest.raises(UserError, match=r"`--last` must be at most 7, .* it is 8"):
-        last_of(folder, 8)
-
-
-def test_last_reads_no_file_whose_name_tells(save, tmp_path):
-    for updates in (9, 10, 11):
+def test_last_goes_by_updates(folder, tmp_path):
+    last = ["checkpoint3.pt", "checkpoint_3_60.pt", "checkpoint2.pt", "checkpoint_2_40.pt"]
+    assert names(last_of(folder, 4)) == last
+    for updates in (9, 10, 11):  # no file is read whose name tells
         (tmp_path / f"checkpoint_1_{updates}.pt").write_bytes(b"")
     assert names(last_of(tmp_path, 2)) == ["checkpoint_1_11.pt", "checkpoint_1_10.pt"]
 
 
 def test_best_goes_by_validation_and_takes_no_copy(folder):
     assert names(best_of(folder, 3)) == ["checkpoint1.pt", "checkpoint2.pt", "checkpoint_2_30.pt"]
-    with pytest.raises(UserError, match=r"`--best` must be at most 5, .* it is 6"):
-        best_of(folder, 6)
-
-
-def test_best_from_an_update_on(folder, tmp_path, capsys):
+    assert names(best_of(folder, 1, since=20)) == ["checkpoint1.pt"]
     assert names(best_of(folder, 1, since=30)) == ["checkpoint2.pt"]
     assert names(best_of(folder, 2, since=31)) == ["checkpoint2.pt", "checkpoint3.pt"]
-    assert names(best_of(folder, 1, since=20)) == names(best_of(folder, 1))
-    with pytest.raises(UserError, match=r"at most 2, .* from update 31 on; it is 3"):
-        best_of(folder, 3, since=31)
-    out = ["--output", tmp_path / "best.pt"]
-    assert cli.main(["average", *map(str, ["--inputs", folder, "--best", "1", *out])]) == 0
-    words = ["--inputs", folder, "--best", "1", "--from-update", "31", *out, "--force"]
-    assert cli.main(["average", *map(str, words)]) == 0
-    assert "checkpoint2.pt: 50 updates" in capsys.readouterr().out
-    words = ("--inputs", folder, "--last", "1", "--from-update", "5")
-    line = refused(capsys, *words, "--output", tmp_path / "out.pt")
-    assert "`--from-update` must come with --best; it is 5" in line
+
+
+@pytest.mark.parametrize(
+    ("maximize", "scores", "best"),
+    [
+        (True, {10: 20.0, 20: 31.5, 30: 30.0}, [20, 30]),
+        *((maximize, {10: 3.0, 30: 3.0, 20: 3.0}, [30, 20]) for maximize in (False, True)),
+    ],
+    ids=["a score", "equal losses", "equal scores"],
+)
+def test_of_a_score_the_highest_is_best_and_of_equals_the_later(
+    save, tmp_path, maximize, scores, best
+):
+    for updates, score in scores.items():
+        state = checkpoint(updates, score)
+        state["cfg"]["checkpoint"]["maximize_best_checkpoint_metric"] = maximize
+        save(f"run/checkpoint_1_{updates}.pt", state)
+    expected = [f"checkpoint_1_{updates}.pt" for updates in best]
+    assert names(best_of(tmp_path / "run", 2)) == expected
 
 
 def test_best_finds_what_fairseq_kept(folder, save):
@@ -139,37 +120,19 @@ def test_best_finds_what_fairseq_kept(folder, save):
     ]
 
 
-def test_best_of_a_score_is_the_highest(save, tmp_path):
-    for updates, score in ((10, 20.0), (20, 31.5), (30, 30.0)):
-        state = checkpoint(updates, score)
-        state["cfg"]["checkpoint"]["maximize_best_checkpoint_metric"] = True
-        save(f"run/checkpoint_1_{updates}.pt", state)
-    assert names(best_of(tmp_path / "run", 2)) == ["checkpoint_1_20.pt", "checkpoint_1_30.pt"]
-
-
-@pytest.mark.parametrize("count", [0, -1])
-def test_counts_are_positive(folder, count):
-    for choose in (last_of, best_of):
-        with pytest.raises(UserError, match=f"must be at least 1; it is {count}"):
-            choose(folder, count)
-
-
 # --- the mean ------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.float16, torch.bfloat16])
 def test_mean_is_taken_in_float64(save, dtype):
-    models = [parameters(updates, dtype) for updates in (30, 10, 20)]
-    paths = [
-        save(f"{index}.pt", checkpoint(updates, model=model))
-        for index, (updates, model) in enumerate(zip((30, 10, 20), models, strict=True))
-    ]
+    models = {updates: parameters(updates, dtype) for updates in (30, 10, 20)}
+    paths = [save(f"{n}.pt", checkpoint(n, model=model)) for n, model in models.items()]
     result = average(paths)["model"]
     for name in ("source.weight", "output.weight", "layer.weight", "layer.copy"):
-        exact = sum(model[name].double() for model in models) / 3
+        exact = sum(model[name].double() for model in models.values()) / 3
         assert torch.equal(result[name], exact.to(dtype))
     assert torch.equal(result["version"], torch.tensor([30]))
-    for path, model in zip(paths, models, strict=True):
+    for path, model in zip(paths, models.values(), strict=True):
         stored = safe_load(path)["model"]
         assert all(torch.equal(stored[name], value) for name, value in model.items())
 
@@ -204,18 +167,14 @@ def test_what_is_kept_and_what_is_dropped(save):
     }
 
 
-def test_tied_parameters_stay_tied(save):
-    model = average([save("a.pt", checkpoint(1)), save("b.pt", checkpoint(2))])["model"]
+def test_tied_parameters_stay_tied_unless_one_input_has_them_apart(save):
+    first, second = save("a.pt", checkpoint(1)), save("b.pt", checkpoint(2))
+    model = average([first, second])["model"]
     assert model["source.weight"].data_ptr() == model["output.weight"].data_ptr()
     assert model["layer.weight"].data_ptr() != model["layer.copy"].data_ptr()
-
-
-def test_tied_in_one_input_only_is_not_tied(save):
     apart = parameters(2)
     apart["output.weight"] = apart["output.weight"] + 1
-    model = average([save("a.pt", checkpoint(1)), save("b.pt", checkpoint(2, model=apart))])[
-        "model"
-    ]
+    model = average([first, save("c.pt", checkpoint(2, model=apart))])["model"]
     shared = (parameters(1)["source.weight"].double() + parameters(2)["source.weight"]) / 2
     assert torch.allclose(model["source.weight"].double(), shared, atol=1e-6)
     assert torch.allclose(model["output.weight"].double(), shared + 0.5, atol=1e-6)
@@ -224,57 +183,41 @@ def test_tied_in_one_input_only_is_not_tied(save):
 # --- what does not fit ---------------------------------------------------------------------------
 
 
-def other_model(change):
-    model = parameters(2)
-    change(model)
-    return checkpoint(2, model=model)
-
-
-def other_languages():
-    return {**checkpoint(2), "task_state": {"languages": ["en", "fr"]}}
+def changed(**parts):
+    """A checkpoint whose parameters are others."""
+    model = parameters(2) | {name.replace("_", "."): value for name, value in parts.items()}
+    kept = {name: value for name, value in model.items() if value is not None}
+    return checkpoint(2, model=kept)
 
 
 @pytest.mark.parametrize(
-    ("make_second", "part"),
+    ("second", "part"),
     [
-        (lambda: other_model(lambda m: m.pop("layer.copy")), "layer.copy, which only one of"),
-        (lambda: other_model(lambda m: m.update(more=torch.ones(1))), "more, which only one of"),
-        (
-            lambda: other_model(lambda m: m.update({"layer.copy": torch.ones(3, 4)})),
-            "layer.copy: float32 [3, 3] and float32 [3, 4]",
-        ),
-        (
-            lambda: other_model(lambda m: m.update({"layer.copy": torch.ones(3, 3).half()})),
-            "layer.copy: float32 [3, 3] and float16 [3, 3]",
-        ),
-        (lambda: checkpoint(2, tdo_layers=3), "tdo_layers: 2 and 3"),
-        (lambda: checkpoint(2, arch="transformer"), 'arch: "tdo_transformer" and "transformer"'),
-        (lambda: checkpoint(2, tdo_norm="pre"), 'tdo_norm: "post" and "pre"'),
-        (lambda: checkpoint(2, encoder_langtok="src"), "encoder_langtok"),
-        (other_languages, "languages of the task's state"),
-        (
-            lambda: other_model(lambda m: m["layer.weight"].fill_(float("inf"))),
-            "must have finite parameters; layer.weight in",
-        ),
+        (changed(layer_copy=None), "layer.copy, which only one of"),
+        (changed(more=torch.ones(1)), "more, which only one of"),
+        (changed(layer_copy=torch.ones(3, 4)), "layer.copy: float32 [3, 3] and float32 [3, 4]"),
+        (changed(layer_copy=torch.ones(3, 3).half()), "float32 [3, 3] and float16 [3, 3]"),
+        (changed(layer_weight=torch.full((3, 3), torch.inf)), "layer.weight in"),
+        (checkpoint(2, tdo_layers=3), "tdo_layers: 2 and 3"),
+        (checkpoint(2, arch="transformer"), 'arch: "tdo_transformer" and "transformer"'),
+        (checkpoint(2, tdo_norm="pre"), 'tdo_norm: "post" and "pre"'),
+        (checkpoint(2, encoder_langtok="src"), "encoder_langtok"),
+        (checkpoint(2, tdo_tpdm_layer=1), "tdo_tpdm_layer: 0 and 1"),  # an older one lacks it
+        (checkpoint(2) | {"task_state": {"languages": ["en", "fr"]}}, "languages of the task's"),
     ],
+    ids=lambda value: value if isinstance(value, str) else "",
 )
-def test_different_models_are_refused(save, tmp_path, capsys, make_second, part):
-    paths = save("a.pt", checkpoint(1)), save("b.pt", make_second())
-    assert part in refused(capsys, "--inputs", *paths, "--output", tmp_path / "out.pt")
-    assert not (tmp_path / "out.pt").exists()
+def test_different_models_are_refused(save, tmp_path, refused, second, part):
+    paths = save("a.pt", checkpoint(1)), save("b.pt", second)
+    refused("average", "--inputs", *paths, "--output", tmp_path / "out.pt", names=part)
 
 
-def test_options_that_train_only_may_differ(save):
+def test_options_that_train_only_or_are_off_may_differ(save):
+    first = save("a.pt", checkpoint(1))
     second = checkpoint(2, dropout=0.3, lr=[0.1], tdo_freeze_embeddings=True, save_dir="elsewhere")
-    assert average([save("a.pt", checkpoint(1)), save("b.pt", second)])
-
-
-def test_an_older_checkpoint_lacks_newer_options_that_are_off(save, tmp_path, capsys):
+    assert average([first, save("b.pt", second)])
     newer = checkpoint(2, tdo_tpdm_layer=0, tdo_tpdm_gate="none")
-    assert average([save("a.pt", checkpoint(1)), save("b.pt", newer)])
-    with_tpdm = save("c.pt", checkpoint(3, tdo_tpdm_layer=1))
-    words = ("--inputs", tmp_path / "a.pt", with_tpdm, "--output", tmp_path / "out.pt")
-    assert "tdo_tpdm_layer: 0 and 1" in refused(capsys, *words)
+    assert average([first, save("c.pt", newer)])
 
 
 def test_what_else_a_checkpoint_remembers_is_the_newest_s(save):
@@ -298,42 +241,44 @@ def test_an_entry_that_fairseq_never_sets_may_hold_anything(save):
     assert name in mean
 
 
-def test_missing_damaged_and_foreign_files(save, tmp_path, capsys):
-    good, out = save("a.pt", checkpoint(1)), ("--output", tmp_path / "out.pt")
-    missing = tmp_path / "none.pt"
-    assert f"{missing} does not" in refused(capsys, "--inputs", good, missing, *out)
-    cut = tmp_path / "cut.pt"
-    cut.write_bytes(good.read_bytes()[:-600])
-    assert f"{cut} is not a complete checkpoint" in refused(capsys, "--inputs", good, cut, *out)
-    foreign = save("foreign.pt", {"weights": torch.ones(2)})
-    assert f"{foreign} does not" in refused(capsys, "--inputs", foreign, *out)
-    assert "once" in refused(capsys, "--inputs", good, good, *out)
+def test_what_is_refused(folder, save, tmp_path, refused):
+    file, cut = save("a.pt", checkpoint(1)), tmp_path / "cut.pt"
+    cut.write_bytes(file.read_bytes()[:-600])
     with pytest.raises(CheckpointError):
         average([cut])
-    assert not (tmp_path / "out.pt").exists()
-
-
-def test_options_that_do_not_fit(folder, save, tmp_path, capsys):
-    file, out = save("a.pt", checkpoint(1)), ("--output", tmp_path / "out.pt")
-    assert "`--best` or `--last` must be given" in refused(capsys, "--inputs", folder, *out)
-    both = refused(capsys, "--inputs", folder, file, "--last", 1, *out)
-    assert "must be one folder or checkpoint files" in both
-    files = refused(capsys, "--inputs", file, "--last", 1, *out)
-    assert "`--last` must be left out with files" in files
-    few = refused(capsys, "--inputs", folder, "--last", 9, *out)
-    assert "`--last` must be at most 7" in few
-    itself = refused(capsys, "--inputs", file, "--output", file, "--force")
-    assert "`--output` must be none of the inputs" in itself
-    assert "is a folder" in refused(capsys, "--inputs", file, "--output", folder)
-    below = refused(capsys, "--inputs", file, "--output", file / "out.pt")
-    assert "`--output` must be writable" in below
-    assert not (tmp_path / "out.pt").exists()
+    refused.rows(
+        """
+        average --output {out} --inputs {file}
+            {none}                        :: {none}
+            {cut}                         :: {cut}
+            {foreign}                     :: {foreign}
+            {file}                        :: once
+            --last 1                      :: --last
+            --output {file} --force       :: --output
+            --output {folder}             :: --output
+            --output {file}/out.pt        :: --output
+        average --output {out} --inputs {folder} :: --best
+            {file} --last 1               :: one folder
+            --last 9                      :: 7
+            --best 6                      :: 5
+            --last 0                      :: --last
+            --best -1                     :: --best
+            --best 3 --from-update 31     :: 31
+            --last 1 --from-update 5      :: --from-update
+        """,
+        out=tmp_path / "out.pt",
+        file=file,
+        none=tmp_path / "none.pt",
+        cut=cut,
+        foreign=save("foreign.pt", {"weights": torch.ones(2)}),
+        folder=folder,
+    )
 
 
 # --- the command ---------------------------------------------------------------------------------
 
 
-def test_the_command_writes_and_tells(folder, tmp_path, capsys):
+def test_the_command_writes_and_tells(folder, tmp_path, capsys, refused):
     out = tmp_path / "new" / "average.pt"
     words = ["average", "--inputs", str(folder), "--best", "2", "--output", str(out)]
     assert cli.main(words) == 0
@@ -350,16 +295,17 @@ def test_the_command_writes_and_tells(folder, tmp_path, capsys):
     assert model["source.weight"].data_ptr() == model["output.weight"].data_ptr()
 
     before = out.read_bytes()
-    words[words.index("--best")] = "--last"
-    assert "`--force` given to overwrite it" in refused(capsys, *words[1:])
+    refused(*words, names="--force")
     assert out.read_bytes() == before
-    assert cli.main([*words, "--force"]) == 0
-    assert [entry["num_updates"] for entry in safe_load(out)["extra_state"]["averaged"]] == [70, 60]
+    for more, taken in (([], [20, 50]), (["--from-update", "31"], [50, 70])):
+        assert cli.main([*words, *more, "--force"]) == 0
+        averaged = safe_load(out)["extra_state"]["averaged"]
+        assert [entry["num_updates"] for entry in averaged] == taken
 
 
 def test_of_a_real_training(tmp_path, capsys):
     """Checkpoints of fairseq-train, averaged, decode in fairseq-generate."""
-    from support import commands, data
+    from support import data
 
     task = ("--task", "tdo_translation", *data.TASK, *data.TAG)
     every = ("--save-interval-updates", "2", "--max-update", "6", "--keep-best-checkpoints", "2")
@@ -381,10 +327,6 @@ def test_of_a_real_training(tmp_path, capsys):
     losses = sorted(safe_load(tmp_path / name)["extra_state"]["val_loss"] for name in kept)
     assert [entry["val_loss"] for entry in best] == losses
 
-    output = commands.succeed(
-        "generate",
-        data.databin(),
-        *("--user-dir", data.PACKAGE, *task, "--source-lang", "de", "--target-lang", "fr"),
-        *("--path", tmp_path / "average--last.pt", "--beam", "2", "--cpu", "--batch-size", "3"),
-    )
+    search = ("-s", "de", "-t", "fr", "--beam", "2", "--max-len-b", "8")
+    output = data.generate(*task, *search, "--path", str(tmp_path / "average--last.pt"))
     assert output.count("\nH-") == 6

@@ -1,7 +1,6 @@
 """``tdo describe``, by its output."""
 
 import json
-import time
 
 import pytest
 
@@ -9,19 +8,9 @@ from tdo_plugin import cli
 from tdo_plugin.models.presets import PRESETS
 
 KEYS = [
-    "arch",
-    "model",
-    "source_vocabulary",
-    "target_vocabulary",
-    "parameters",
-    "trainable_parameters",
-    "frozen_parameters",
-    "total_parameters",
-    "source_length",
-    "target_length",
-    "beam",
-    "instrucl_layer",
-    "flops",
+    *("arch", "model", "source_vocabulary", "target_vocabulary", "parameters"),
+    *("trainable_parameters", "frozen_parameters", "total_parameters"),
+    *("source_length", "target_length", "beam", "instrucl_layer", "flops"),
 ]
 
 
@@ -40,21 +29,6 @@ def shown(capsys):
         return json.loads(captured.out)
 
     return show
-
-
-@pytest.fixture
-def refused(capsys):
-    """``refused(*flags)`` is the line that a mistake is answered with."""
-
-    def refuse(*flags):
-        words = ["describe", "--arch", "tdo_transformer", "--vocab-size", "100", *flags]
-        assert cli.main(words) == 2
-        captured = capsys.readouterr()
-        assert captured.out == ""
-        assert captured.err.count("\n") == 1
-        return captured.err
-
-    return refuse
 
 
 @pytest.mark.parametrize(
@@ -81,9 +55,7 @@ def test_the_papers_sizes(shown, arch, vocabulary, millions):
 
 @pytest.mark.parametrize("arch", PRESETS)
 def test_every_preset_as_a_table(arch, capsys):
-    start = time.process_time()
     assert cli.main(["describe", "--arch", arch, "--vocab-size", "64000"]) == 0
-    assert time.process_time() - start < 3
     text = capsys.readouterr().out
     assert text.startswith(arch + "\n")
     for word in ("topology", "layers", "embeddings", "total", "training", "generation (beam 4)"):
@@ -126,12 +98,8 @@ def test_flags_of_the_model_count(shown):
         "positions": (1024 + 2 + 50 + 2) * 512,
         "stage1_layers": stage1,
         "stage2_layers": plain["parameters"]["stage2_layers"] * 5 // 6,
-        "adaptation": 0,
-        "adapters": 0,
-        "lalt": 0,
-        "tpdm": 0,
         "final_norms": 2 * 2 * 512,
-        "other": 0,
+        **dict.fromkeys(("adaptation", "adapters", "lalt", "tpdm", "other"), 0),
     }
     assert changed["frozen_parameters"] == (64000 + 9000) * 512
     assert changed["instrucl_layer"] is None
@@ -212,15 +180,6 @@ def test_what_target_attention_and_adapters_add(shown):
         assert more["flops"]["generation"][kind] - count == added.get(kind, 0)
 
 
-@pytest.mark.parametrize(
-    ("flag", "value", "needs"),
-    [("target-attention", "all", "num-languages"), ("adapter-dim", "8", "num-pairs")],
-)
-def test_parts_of_languages_and_pairs_need_their_number(refused, flag, value, needs):
-    line = refused(f"--tdo-{flag}", value)
-    assert f"`--{needs}` must be given with " in line and f"`--tdo-{flag}`; it is not" in line
-
-
 def test_lengths_beam_and_layer(shown):
     short = shown("tdo_transformer")["flops"]
     assert short["generation"]["vocabulary"] == 4 * 30 * 2 * 512 * 64000
@@ -249,42 +208,25 @@ def test_default_layer_of_instrucl(shown):
         assert shown(arch)["instrucl_layer"] == layer
 
 
-@pytest.mark.parametrize(
-    ("flags", "parts"),
-    [
-        (("--arch", "tdo_transfomer"), (*PRESETS, "it is tdo_transfomer", "mean tdo_transformer?")),
-        (("--arch", "zzz"), ("`--arch` must be one of", "it is zzz\n")),
-        (("--vocab-size", "-5"), ("`--vocab-size` must be at least 4; it is -5",)),
-        (("--beam", "0"), ("`--beam` must be at least 1; it is 0",)),
-        (("--target-length", "0"), ("`--target-length` must be at least 1",)),
-        (("--tdo-layers", "1000000000"), ("`--tdo-layers` must be at most 1,000;",)),
-        (("--tdo-model-dim", "1000000000"), ("`--tdo-model-dim` must be at most 1,000,000;",)),
-        (("--num-pairs", "1000000"), ("`--num-pairs` must be at most 10,000;",)),
-        (("--tdo-target-layer", "12"), ("`--tdo-target-layer` must be from 0 to 11", "is 12")),
-        (("--target-vocab-size", "50"), ("`--tdo-share-embeddings` must be decoder or none",)),
-        (
-            ("--instrucl-layer", "13"),
-            ("`--instrucl-layer` must be from 1 to 12, the source",),
-        ),
-        (
-            ("--instrucl-layer", "0"),
-            ("`--instrucl-layer` must be from 1 to 12, the source",),
-        ),
-        (
-            ("--instrucl-layer", "3", "--tdo-share-embeddings", "none"),
-            ("`--tdo-share-embeddings` must be all for InstruCL",),
-        ),
-    ],
-)
-def test_mistakes_are_one_line(refused, flags, parts):
-    line = refused(*flags)
-    assert line.startswith("tdo describe: error: ")
-    for part in parts:
-        assert part in line
-
-
-def test_unknown_options_are_refused(capsys):
-    with pytest.raises(SystemExit) as caught:
-        cli.main(["describe", "--arch", "tdo_transformer", "--vocab-size", "9", "--tdo-width", "3"])
-    assert caught.value.code == 2
-    assert "--tdo-width" in capsys.readouterr().err
+def test_what_is_refused(refused):
+    refused.rows(
+        """
+        describe --arch tdo_transformer --vocab-size 100
+            --arch tdo_transfomer         :: tdo_transformer?
+            --arch zzz                    :: --arch
+            --vocab-size -5               :: --vocab-size
+            --beam 0                      :: --beam
+            --target-length 0             :: --target-length
+            --tdo-layers 1000000000       :: --tdo-layers
+            --tdo-model-dim 1000000000    :: --tdo-model-dim
+            --num-pairs 1000000           :: --num-pairs
+            --tdo-target-layer 12         :: --tdo-target-layer
+            --target-vocab-size 50        :: --tdo-share-embeddings
+            --instrucl-layer 13           :: --instrucl-layer
+            --instrucl-layer 0            :: --instrucl-layer
+            --instrucl-layer 3 --tdo-share-embeddings none  :: --tdo-share-embeddings
+            --tdo-target-attention all    :: --num-languages
+            --tdo-adapter-dim 8           :: --num-pairs
+            --tdo-width 3                 :: --tdo-width
+        """
+    )

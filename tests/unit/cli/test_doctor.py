@@ -13,6 +13,8 @@ from tdo_compat import registry
 from tdo_plugin import __version__, installation
 from tdo_plugin.cli import doctor, main, setup
 
+AGAIN = "again"
+
 
 def fake_versions(monkeypatch, **versions):
     real = metadata.version
@@ -86,19 +88,21 @@ def test_an_evaluation_that_is_not_whole_is_no_fault(monkeypatch, capsys, packag
     assert "all is well" in capsys.readouterr().out
 
 
-def test_python_outside_the_range():
-    assert doctor.check_python((3, 9)).status == "wrong"
-    assert doctor.check_python((3, 14)).status == "wrong"
-    assert doctor.check_python((3, 13)).status == "ok"
-
-
-def test_missing_extension_and_compiler(monkeypatch):
+def test_missing_extension_compiler_and_python(monkeypatch):
     monkeypatch.setitem(sys.modules, doctor.EXTENSIONS[0], None)
     checks = {check.name: check for check in doctor.check_fairseq()}
     assert checks[doctor.EXTENSIONS[0]].status == "wrong"
     assert checks[doctor.EXTENSIONS[0]].fix == installation.line("tdo", "setup")
     monkeypatch.setenv("PATH", "")
     assert doctor.check_compiler().status == "warn"
+    for version, status in (((3, 9), "wrong"), ((3, 14), "wrong"), ((3, 13), "ok")):
+        assert doctor.check_python(version).status == status
+
+    def missing(name):
+        raise metadata.PackageNotFoundError(name)
+
+    monkeypatch.setattr(metadata, "requires", missing)
+    assert doctor.check_requirements() == []
 
 
 def test_a_start_up_without_the_pth(monkeypatch, tmp_path):
@@ -120,17 +124,6 @@ def test_the_plugin_itself(monkeypatch, version, status):
     assert check.status == status
     assert check.fix == ("" if status == "ok" else installation.install_again())
     assert str(installation.FILES) in check.detail
-
-
-def test_requirements_of_what_is_not_installed(monkeypatch):
-    def missing(name):
-        raise metadata.PackageNotFoundError(name)
-
-    monkeypatch.setattr(metadata, "requires", missing)
-    assert doctor.check_requirements() == []
-
-
-AGAIN = "again"
 
 
 def faults(monkeypatch):

@@ -1,7 +1,6 @@
 """`tdo estimate --memory`: bytes of a worker, by part."""
 
 import argparse
-from pathlib import Path
 
 import pytest
 import torch
@@ -19,18 +18,13 @@ from tdo_plugin.costs.training_bytes import (
 from tdo_plugin.runtime.memory import gib, machine_memory
 from tdo_plugin.tasks.required_parts import check_memory
 
+BASE = ("--task", "tdo_translation", *TASK, *TAG, *TRAIN)
 SIZES = Parameters(total=1000, root=100, layer=90)
 WIDE = ("--tdo-model-dim", "32", "--tdo-heads", "4", "--tdo-ffn-dim", "96", "--dropout", "0.1")
-ADAPTED = ("--tdo-adaptation-dim", "64")
 MODELS = {
     "two-stage": (
-        "--arch",
-        "tdo_transformer",
-        "--tdo-layers",
-        "12",
-        "--tdo-target-layer",
-        "6",
-        *ADAPTED,
+        *("--arch", "tdo_transformer", "--tdo-layers", "12", "--tdo-target-layer", "6"),
+        *("--tdo-adaptation-dim", "64"),
     ),
     "encoder-decoder": (
         *("--arch", "tdo_encoder_decoder", "--tdo-encoder-layers", "6"),
@@ -39,15 +33,14 @@ MODELS = {
 }
 
 
-def test_bytes_of_whole_models_are_those_of_the_guide() -> None:
+def test_bytes_of_whole_models_are_those_of_the_guide():
     """docs/guide/scale.md: 20 bytes a parameter in half precision, 16 in fp32, and buffers."""
-    assert whole_bytes(SIZES, 1, half=True).total == 20_000
-    assert whole_bytes(SIZES, 8, half=True).total == 22_000
-    assert whole_bytes(SIZES, 1, half=False).total == 16_000
-    assert whole_bytes(SIZES, 8, half=False).total == 20_000
+    cases = ((1, True, 20_000), (8, True, 22_000), (1, False, 16_000), (8, False, 20_000))
+    for workers, half, total in cases:
+        assert whole_bytes(SIZES, workers, half=half).total == total
 
 
-def test_sharded_bytes_fall_as_the_number_of_workers() -> None:
+def test_sharded_bytes_fall_as_the_number_of_workers():
     """All but what is gathered for the largest units."""
     two, many = (sharded_bytes(SIZES, n, True, keeps=False, accumulates=True) for n in (2, 200))
     assert two.optimizer == 100 * many.optimizer and two.weights == 100 * many.weights
@@ -61,11 +54,11 @@ def test_sharded_bytes_fall_as_the_number_of_workers() -> None:
     ("name", "more"),
     [*((name, ()) for name in MODELS), ("two-stage", ("--checkpoint-activations",))],
 )
-def test_activations_are_those_of_a_training_step(name: str, more: tuple[str, ...]) -> None:
+def test_activations_are_those_of_a_training_step(name, more):
     """What a step keeps, counted tensor by tensor, in fp32 on a CPU."""
-    flags = ("--task", "tdo_translation", *TASK, *TAG, *TRAIN, *MODELS[name], *WIDE, *INSTRUCL)
-    task, model, criterion = built(*flags, *more, "--instrucl-layer", "4")
-    layers = [layer for layer in model.core.stack.every_layer]
+    flags = (*BASE, *MODELS[name], *WIDE, *INSTRUCL, *more, "--instrucl-layer", "4")
+    task, model, criterion = built(*flags)
+    layers = list(model.core.stack.every_layer)
     weights = {part.untyped_storage().data_ptr() for part in model.parameters()}
     kept: dict[int, int] = {}
 
@@ -81,9 +74,8 @@ def test_activations_are_those_of_a_training_step(name: str, more: tuple[str, ..
     with torch.autograd.graph.saved_tensors_hooks(note, lambda tensor: tensor):
         outputs = criterion(model.train(), sample)
     del outputs
-    source, target = (
-        sample["net_input"][key].numel() for key in ("src_tokens", "prev_output_tokens")
-    )
+    inputs = sample["net_input"]
+    source, target = inputs["src_tokens"].numel(), inputs["prev_output_tokens"].numel()
     spec = model.core.spec
     mean = (source * len(layers) + target * 6) / (len(layers) + 6) if name == "two-stage" else None
     tokens = mean or (source + target) / 2
@@ -92,36 +84,31 @@ def test_activations_are_those_of_a_training_step(name: str, more: tuple[str, ..
     assert sum(kept.values()) == pytest.approx(expected, rel=0.3 if more else 0.15)
 
 
-def test_parameters_outside_of_layers_are_gathered_for_a_whole_step() -> None:
-    spec = built("--task", "tdo_translation", *TASK, *TAG, *TRAIN, *MODELS["two-stage"], *WIDE)
-    core = spec[1].core
+def test_parameters_outside_of_layers_are_gathered_for_a_whole_step():
+    core = built(*BASE, *MODELS["two-stage"], *WIDE)[1].core
     count = count_trained(core.spec, 35, 35)
     assert count.total == sum(part.numel() for part in core.parameters())
     assert count.layer == sum(part.numel() for part in core.stack.layers[0].parameters())
     assert count.root == count.total - 12 * count.layer
 
 
-def test_a_table_for_each_config(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_table_for_each_config(tmp_path, capsys):
     path = tmp_path / "one.conf"
     path.write_text("--arch tdo_transformer_small\n--max-tokens 1000\nprecision bf16\n")
     assert main(["estimate", str(path), "--vocab-size", "50", "--memory", "4"]) == 0
     title, columns, *rows, note, machine = capsys.readouterr().out.splitlines()
     assert "bf16, batches of 1,000 + 1,000 tokens; GiB of one of 4 workers" in title
     assert columns.split(maxsplit=2) == ["whole", "sharded", "gathered once"]
-    assert [row[2:33].strip() for row in rows][-2:] == [
-        "activations, checkpointed",
-        "total, checkpointed",
-    ]
+    last = [row[2:33].strip() for row in rows][-2:]
+    assert last == ["activations, checkpointed", "total, checkpointed"]
     assert "not measurements" in note and machine == f"This machine has {gib(machine_memory())}"
     assert main(["estimate", str(path), "--memory", "1"]) == 0
     said = capsys.readouterr().out
     assert "sharded" not in said and "process on a CPU, in fp32" in said
 
 
-def test_a_training_that_does_not_fit_says_so(
-    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    model = built("--task", "tdo_translation", *TASK, *TAG, *TRAIN, *MODELS["two-stage"], *WIDE)[1]
+def test_a_training_that_does_not_fit_says_so(monkeypatch, caplog):
+    model = built(*BASE, *MODELS["two-stage"], *WIDE)[1]
     args = argparse.Namespace(cpu=True, bf16=False)
     least = process_bytes(0)
     for memory, tokens, workers, backend, again, told in (

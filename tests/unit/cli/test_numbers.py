@@ -53,17 +53,8 @@ def test_all_options_are_there():
 def test_whole_numbers_have_limits(capsys):
     for _, parser, action in WHOLE:
         limit = SEEDS if action.type is seed else LARGEST + 1
-        for text in (
-            str(limit),
-            str(2**64),
-            "9" * 5000,
-            "-" + "9" * 30,
-            "1.5",
-            "x",
-            "\uff11",
-            "1_0",
-            "",
-        ):
+        texts = (limit, 2**64, "9" * 5000, "-" + "9" * 30, "1.5", "x", "\uff11", "1_0", "")
+        for text in texts:
             line = complaint(parser, action, text, capsys)
             assert "must be a whole number from " in line
 

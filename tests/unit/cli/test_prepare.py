@@ -106,7 +106,7 @@ def test_a_trial_draws_rows_of_pairs_and_lines_of_one_language(requested):
     assert [monolingual.rows for monolingual in corpus.monolingual] == [5_000_000]
 
 
-def test_a_name_that_several_addresses_end_with_says_nothing(requested, prepare, tmp_path):
+def test_a_name_that_several_addresses_end_with_says_nothing(requested, refused, tmp_path):
     folder = tmp_path / "given"
     folder.mkdir()
     whole = {archive.name for archive in load("multiun").archives_needed().values()}
@@ -114,61 +114,35 @@ def test_a_name_that_several_addresses_end_with_says_nothing(requested, prepare,
         (folder / name).touch()
     _, files = requested("multiun", "--from-file", folder)
     assert set(files) == whole
-    words = ("multiun", "--from-file", folder / "DownloadFile", "--out", tmp_path / "out")
-    assert "must be named like an archive" in prepare(*words, code=2).err
+    words = ("prepare", "multiun", "--out", tmp_path / "out", "--from-file")
+    refused(*words, folder / "DownloadFile", names="DownloadFile")
 
 
-OUT = ("--out", "data")
-
-
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (("nothing", *OUT), "`NAME` must be one of europarl-12, europarl-de-fr, "),
-        (("none.json", *OUT), "`none.json` must be a file; opening it gave: No such file"),
-        (OUT, "either `NAME` or `--from` must be given, not both"),
-        (("ted19", "--from", ".", *OUT), "either `NAME` or `--from` must be given, not both"),
-        (("ted19",), "`--out` must name the data folder; it is missing"),
-        (("ted19", "--vocab-size", "0", *OUT), "`--vocab-size` must be at least 1; it is 0"),
-        (
-            ("ted19", "--bpe-operations", "0", *OUT),
-            "`--bpe-operations` must be at least 1; it is 0",
-        ),
-        (
-            ("ted19", "--bpe-operations", "9", "--vocab-size", "8", *OUT),
-            "`--bpe-operations` must be set; they are 8 and 9",
-        ),
-        (
-            ("iwslt17", "--model-type", "unigram", *OUT),
-            "`--model-type` must be bpe if the size is in BPE operations (`--vocab-size` replaces "
-            "them); it is unigram",
-        ),
-        (
-            ("toy", "--bpe-operations", "9", *OUT),
-            "`--model-type` must be bpe if the size is in BPE operations",
-        ),
-        (
-            ("ted19", "--bpe-operations", "9", "--model-of", ".", *OUT),
-            "`--model-of` must be used without",
-        ),
-        (("ted19", "--rows", "0", *OUT), "`--rows` must be at least 1; it is 0"),
-        (("ted19", "--workers", "0", *OUT), "`--workers` must be at least 1; it is 0"),
-        (("ted19", "--shard-sentences", "-1", *OUT), "`--shard-sentences` must be at least 0"),
-        (("ted19", "--centre", "en", *OUT), "`--centre` and `--no-cleaning` must come with --from"),
-        (("toy", "--variant", "a", *OUT), "must be left out with --from and toy"),
-        (("ted19", "--variant", "other", *OUT), "`--variant` must be one of strict; it is other"),
-        (
-            ("ted19", "--from-file", "no.tgz", *OUT),
-            "must be a file or a folder; no.tgz does not",
-        ),
-        (("ted19", "--from-file", ".", *OUT), "must contain an archive of ted19"),
-        (("ted19", "--from-file", "a.tgz", *OUT), "must be named like an archive of ted19"),
-    ],
-)
-def test_bad_options_are_one_line(prepare, tmp_path, monkeypatch, words, message):
+def test_what_is_refused(refused, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "a.tgz").touch()
-    error = prepare(*words, code=2).err
-    assert error.startswith("tdo prepare: error: ") and error.count("\n") == 1
-    assert message in error
-    assert not (tmp_path / "data").exists()
+    refused.rows(
+        """
+        prepare ted19                              :: --out
+        prepare --out data                         :: --from
+            nothing                                :: europarl-12
+            none.json                              :: none.json
+            iwslt17 --model-type unigram           :: --model-type
+            toy --bpe-operations 9                 :: --model-type
+            toy --variant a                        :: toy
+        prepare ted19 --out data
+            --from .                               :: --from
+            --vocab-size 0                         :: --vocab-size
+            --bpe-operations 0                     :: --bpe-operations
+            --bpe-operations 9 --vocab-size 8      :: 8 and 9
+            --bpe-operations 9 --model-of .        :: --model-of
+            --rows 0                               :: --rows
+            --workers 0                            :: --workers
+            --shard-sentences -1                   :: --shard-sentences
+            --centre en                            :: --centre
+            --variant other                        :: --variant
+            --from-file no.tgz                     :: no.tgz
+            --from-file .                          :: ted19
+            --from-file a.tgz                      :: ted19
+        """
+    )

@@ -23,16 +23,14 @@ def text(folder: Path, *pairs: str) -> Path:
 
 
 @pytest.fixture
-def model_folder(tmp_path: Path) -> Path:
+def model_folder(tmp_path):
     out = tmp_path / "known"
     words = ["preprocess", str(text(tmp_path / "text", "en-de", "en-fr")), str(out)]
     assert main([*words, "--vocab-size", "45"]) == 0
     return out
 
 
-def test_pieces_and_dictionary_are_the_other_folder_s(
-    model_folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_pieces_and_dictionary_are_the_other_folder_s(model_folder, tmp_path, capsys, refused):
     words = ["preprocess", str(text(tmp_path / "more", "de-fr")), str(tmp_path / "data")]
     words += ["--model-of", str(model_folder)]
     assert main(words) == 0
@@ -42,28 +40,17 @@ def test_pieces_and_dictionary_are_the_other_folder_s(
     line = (out / "pieces" / "test.de-fr.fr").read_text(encoding="utf-8").split("\n")[0]
     assert line.split() == load_model(model_folder / "spm.model").encode(LINES["fr"], out_type=str)
     assert join_pieces(line) == LINES["fr"]
-    assert set(json.loads((out / MARK).read_text())["segmentation"]) == {
-        "spm.model",
-        "spm.vocab",
-        "dict.txt",
-    }
+    segmentation = json.loads((out / MARK).read_text())["segmentation"]
+    assert set(segmentation) == {"spm.model", "spm.vocab", "dict.txt"}
     capsys.readouterr()
     assert main(words) == 0
     assert "is already complete" in capsys.readouterr().out
     with (model_folder / "dict.txt").open("a", encoding="utf-8") as file:
         file.write("x 1\n")
-    assert main(words) == 2
-    assert "with other settings" in capsys.readouterr().err
+    refused(*words, names="other settings")
 
 
-def test_mistakes(model_folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    words = ["preprocess", str(text(tmp_path / "more", "de-fr")), str(tmp_path / "data")]
-    capsys.readouterr()
-    assert main([*words, "--model-of", str(tmp_path)]) == 2
-    assert (
-        "`--model-of` must be a folder of tdo prepare, preprocess or convert"
-        in capsys.readouterr().err
-    )
-    assert main([*words, "--model-of", str(model_folder), "--vocab-size", "50"]) == 2
-    assert "`--model-of` must be used without" in capsys.readouterr().err
-    assert not (tmp_path / "data").exists()
+def test_what_is_refused(model_folder, tmp_path, refused):
+    command = ("preprocess", text(tmp_path / "more", "de-fr"), tmp_path / "data", "--model-of")
+    refused(*command, tmp_path, names="--model-of")
+    refused(*command, model_folder, "--vocab-size", "50", names="--model-of")

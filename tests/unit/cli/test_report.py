@@ -13,7 +13,7 @@ from tdo_plugin.evaluation.score_sheet import ScoreSheet, as_json
 
 
 @pytest.fixture(autouse=True)
-def without_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
+def without_pictures(monkeypatch):
     monkeypatch.setattr(heatmap, "available", lambda: False)
 
 
@@ -22,9 +22,7 @@ def put(path: Path, scores: ScoreSheet) -> str:
     return str(path)
 
 
-def test_tables_are_printed_and_files_named(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_tables_are_printed_and_files_named(tmp_path, capsys):
     scores = put(tmp_path / "s.json", sheet(missing={}))
     out = tmp_path / "out"
     assert cli.main(["report", scores, "--out", str(out), "--published", "tdo:1"]) == 0
@@ -36,17 +34,15 @@ def test_tables_are_printed_and_files_named(
     assert "no figures: matplotlib is not installed" in printed
 
 
-def test_what_was_not_scored_is_one_line_and_exit_code_1(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    scores = put(tmp_path / "s.json", sheet(failures=("few ar-de: lost",)))
-    assert cli.main(["report", scores, "--out", str(tmp_path / "out")]) == 1
+def test_what_was_not_scored_is_one_line_and_exit_code_1(tmp_path, capsys):
+    scores, out = put(tmp_path / "s.json", sheet(failures=("few ar-de: lost",))), tmp_path / "out"
+    assert cli.main(["report", scores, "--out", str(out)]) == 1
     error = capsys.readouterr().err
     assert error == "tdo report: some scores are missing: few ar-de: lost; no COMET\n"
-    assert (tmp_path / "out" / "index.html").is_file()
+    assert (out / "index.html").is_file()
 
 
-def test_sheets_are_set_side_by_side(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_sheets_are_set_side_by_side_and_seeds_averaged(tmp_path, capsys):
     first = sheet(systems=(system("plain"),), comparisons=(), missing={})
     second = sheet(systems=(replace(system("few"), name="other"),), comparisons=(), missing={})
     paths = [put(tmp_path / "a.json", first), put(tmp_path / "b.json", second)]
@@ -54,23 +50,14 @@ def test_sheets_are_set_side_by_side(tmp_path: Path, capsys: pytest.CaptureFixtu
     printed = capsys.readouterr().out
     assert printed.index("plain") < printed.index("other")
     assert "30.0*" in printed
-
-
-def test_seeds_are_printed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    scores = sheet(
-        systems=tuple(replace(system("few"), name=f"few, seed {n}") for n in (1, 2)),
-        comparisons=(),
-        missing={},
-    )
-    path = put(tmp_path / "s.json", scores)
-    assert cli.main(["report", path, "--out", str(tmp_path / "out")]) == 0
+    seeds = tuple(replace(system("few"), name=f"few, seed {n}") for n in (1, 2))
+    path = put(tmp_path / "s.json", sheet(systems=seeds, comparisons=(), missing={}))
+    assert cli.main(["report", path, "--out", str(tmp_path / "seeds")]) == 0
     printed = capsys.readouterr().out
     assert "Over seeds" in printed and "30.0 ± 0.0" in printed
 
 
-def test_a_table_without_a_common_column_is_told(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_table_without_a_common_column_is_told(tmp_path, capsys):
     scores = put(tmp_path / "s.json", sheet(missing={}))
     words = ["report", scores, "--out", str(tmp_path / "out"), "--published", "neurons:1"]
     assert cli.main(words) == 0
@@ -80,40 +67,27 @@ def test_a_table_without_a_common_column_is_told(
     assert "tpdm:8 has no measured column" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (["none.json"], "`SCORES` must be a scores.json of tdo score; "),
-        (["other.json"], "`SCORES` must be a scores.json of tdo score; "),
-        (["s.json", "s.json"], "`SCORES` must name each system once; plain occurs twice"),
-        (["s.json", "tlm.json"], "`SCORES` must all have the same protocol"),
-        (["s.json", "--published", "nope"], "`--published` must name one of tdo, "),
-        (["s.json", "--published", "tdo:99"], "`--published` must be one of tdo:1, "),
-        (["s.json", "--out", "s.json"], "File exists: 's.json'"),
-    ],
-)
-def test_bad_input_is_one_line(
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-    words: list[str],
-    message: str,
-) -> None:
+def test_a_protocol_is_that_of_the_scores(tmp_path, capsys):
+    words = [put(tmp_path / "s.json", sheet(missing={}, protocol="tdo")), "--out", str(tmp_path)]
+    assert cli.main(["report", *words, "--protocol", "tdo"]) == 0
+    assert "TDO, Table 1: TED-19, N=6, d=512" in capsys.readouterr().out
+
+
+def test_what_is_refused(tmp_path, refused, monkeypatch):
     monkeypatch.chdir(tmp_path)
     put(tmp_path / "s.json", sheet())
     put(tmp_path / "tlm.json", sheet(systems=(), comparisons=(), protocol="tlm"))
     (tmp_path / "other.json").write_text("[1]")
-    assert cli.main(["report", "--out", "out", *words]) == 2
-    error = capsys.readouterr().err
-    assert error.startswith("tdo report: error: ") and error.count("\n") == 1 and message in error
-    assert not (tmp_path / "out").exists()
-
-
-def test_a_protocol_is_that_of_the_scores(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    words = [put(tmp_path / "s.json", sheet(missing={}, protocol="tdo")), "--out", str(tmp_path)]
-    assert cli.main(["report", *words, "--protocol", "tdo"]) == 0
-    assert "TDO, Table 1: TED-19, N=6, d=512" in capsys.readouterr().out
-    assert cli.main(["report", *words, "--protocol", "tpdm"]) == 2
-    assert "must be that of the scores, tdo; it is tpdm" in capsys.readouterr().err
+    refused.rows(
+        """
+        report --out out none.json   :: none.json
+        report --out out other.json  :: other.json
+        report --out out tlm.json --protocol tpdm  :: tlm
+        report --out out s.json
+            s.json                   :: plain occurs twice
+            tlm.json                 :: protocol
+            --published nope         :: --published
+            --published tdo:99       :: tdo:1
+            --out s.json             :: s.json
+        """
+    )

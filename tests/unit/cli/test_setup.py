@@ -9,6 +9,7 @@ from support.commands import shown_commands
 
 from tdo_plugin import installation
 from tdo_plugin.cli import doctor, main, setup
+from tdo_plugin.errors import UserError
 
 
 @pytest.fixture
@@ -34,7 +35,6 @@ def pip(monkeypatch, nothing_installed):
     return ran, result
 
 
-@pytest.mark.long
 def test_a_dry_run_says_all_commands(capsys, nothing_installed):
     assert main(["setup", "--eval", "--dry-run"]) == 0
     folder, fairseq, evaluation, comet, check = shown_commands(capsys.readouterr().out)
@@ -48,7 +48,14 @@ def test_a_dry_run_says_all_commands(capsys, nothing_installed):
     assert {"bert-score<0.4,>=0.3.13", "scipy>=1.10"} <= {*evaluation[6:]}
     assert not any("tdo_plugin" in word for word in evaluation[6:])
     assert comet[1:] == [*install, installation.COMET]
-    subprocess.run(check, check=True, capture_output=True)  # the tests' set-up has all of it
+    assert check[1:] == ["-W", "ignore", "-c", setup.EVAL_CHECK]
+
+
+@pytest.mark.full
+def test_the_check_of_the_evaluation_passes():
+    """The tests' set-up has all of it."""
+    words = [sys.executable, "-W", "ignore", "-c", setup.EVAL_CHECK]
+    subprocess.run(words, check=True, capture_output=True)
 
 
 def test_what_is_there_stays(capsys, monkeypatch):
@@ -88,33 +95,6 @@ def test_pins_leave_what_is_installed(monkeypatch):
     assert "torch==2.13.0" in setup._pins_of_new_packages()
 
 
-def refused(capsys, *words):
-    assert main(["setup", *words]) == 2
-    errors = capsys.readouterr().err
-    assert errors.count("\n") == 1
-    return errors
-
-
-@pytest.mark.parametrize(
-    ("lacking", "message"),
-    [
-        ("compiler", "must be a C++ compiler, to compile fairseq; none is installed"),
-        ("headers", "the headers of Python 3."),
-        ("pip", "`pip` must be installed in this Python; it is not"),
-    ],
-)
-def test_what_is_lacking_is_one_line(capsys, pip, monkeypatch, tmp_path, lacking, message):
-    if lacking == "compiler":
-        monkeypatch.setenv("PATH", str(tmp_path))
-        monkeypatch.delenv("CXX", raising=False)
-    elif lacking == "headers":
-        monkeypatch.setattr(setup.sysconfig, "get_paths", lambda: {"include": str(tmp_path)})
-    else:
-        monkeypatch.setattr(setup, "find_spec", lambda name: None)
-    assert message in refused(capsys)
-    assert not pip[0]
-
-
 def test_another_compiler_than_that_of_python(monkeypatch, tmp_path):
     (tmp_path / "clang++").write_text("#!/bin/sh\n")
     (tmp_path / "clang++").chmod(0o755)
@@ -122,25 +102,6 @@ def test_another_compiler_than_that_of_python(monkeypatch, tmp_path):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("PATH", str(tmp_path))
     assert setup.build_tools() == {"CC": "clang++", "CXX": "clang++"}
-
-
-def test_an_index_that_is_not_there(capsys, pip):
-    pip[1].update(
-        code=1,
-        stdout="WARNING: Retrying ...\nERROR: Could not find a version that satisfies the "
-        "requirement fairseq==0.12.2 (from versions: none)\n"
-        "ERROR: No matching distribution found for fairseq==0.12.2\n",
-    )
-    assert "`fairseq==0.12.2` must come from a package index; pip finds it in" in refused(capsys)
-
-
-def test_a_failure_names_its_log(capsys, pip, monkeypatch, tmp_path):
-    monkeypatch.setattr(setup.tempfile, "tempdir", str(tmp_path))
-    pip[1].update(code=1, stdout="building\nERROR: Failed to build fairseq\n")
-    error = refused(capsys)
-    assert "it says ERROR: Failed to build fairseq (full output: " in error
-    (log,) = tmp_path.glob("tdo-setup-*.log")
-    assert str(log) in error and log.read_text() == pip[1]["stdout"]
 
 
 def test_it_ends_with_what_is_wrong(capsys, monkeypatch):
@@ -153,3 +114,36 @@ def test_it_ends_with_what_is_wrong(capsys, monkeypatch):
     assert setup._check() == 1
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) == 3 and lines[1].endswith("fix it with: pip install b")
+
+
+def test_what_is_refused(refused, pip, monkeypatch, tmp_path):
+    with monkeypatch.context() as patch:
+        patch.setenv("PATH", str(tmp_path))
+        patch.delenv("CXX", raising=False)
+        refused("setup", names="C++ compiler", case="no compiler")
+    with monkeypatch.context() as patch:
+        patch.setattr(setup.sysconfig, "get_paths", lambda: {"include": str(tmp_path)})
+        with pytest.raises(UserError, match=r"the headers of Python 3\."):
+            setup.build_tools()
+    with monkeypatch.context() as patch:
+        patch.setattr(setup, "find_spec", lambda name: None)
+        patch.setattr(sys, "executable", "python")
+        refused("setup", names="pip", case="no pip")
+    ran, result = pip
+    assert not ran
+    result.update(
+        code=1,
+        stdout="ERROR: Could not find a version that satisfies the requirement fairseq==0.12.2 "
+        "(from versions: none)\nERROR: No matching distribution found for fairseq==0.12.2\n",
+    )
+    refused("setup", names="fairseq==0.12.2", case="no index")
+
+
+def test_a_failure_names_its_log(capsys, pip, monkeypatch, tmp_path):
+    monkeypatch.setattr(setup.tempfile, "tempdir", str(tmp_path))
+    pip[1].update(code=1, stdout="building\nERROR: Failed to build fairseq\n")
+    assert main(["setup"]) == 2
+    (error,) = capsys.readouterr().err.splitlines()
+    (log,) = tmp_path.glob("tdo-setup-*.log")
+    assert f"it says ERROR: Failed to build fairseq (full output: {log}" in error
+    assert log.read_text() == pip[1]["stdout"]

@@ -7,13 +7,7 @@ import pytest
 from tdo_plugin.corpora import pair_rows as module
 from tdo_plugin.corpora.description import Member, load
 from tdo_plugin.corpora.description.parsing import parse
-from tdo_plugin.corpora.pair_rows import (
-    Making,
-    Record,
-    remember,
-    split_step,
-    tokenized,
-)
+from tdo_plugin.corpora.pair_rows import Making, Record, remember, split_step, tokenized
 from tdo_plugin.corpora.rows.cleaning import HeldOut
 from tdo_plugin.metrics.textform import TextForm
 from tdo_plugin.runtime import jobs
@@ -29,21 +23,22 @@ def make(inputs, split, pair, held_out, seen):
         return Record(split, pair, **steps.run([step])[step.name])
 
 
+def corpus_sets(*splits):
+    return [
+        {"split": split, "pairs": ["de-en"], "archive": [f"{split}.de", f"{split}.en"],
+         "format": "lines"}
+        for split in splits
+    ]  # fmt: skip
+
+
 def corpus(**changes):
     splits = ("train", "valid", "test")
+    archives = [f"{split}.{language}" for split in splits for language in PAIR]
     document = {
         "title": "t", "paper": "p", "licence": "l", "cite": "c", "notes": [],
         "languages": ["de", "en"], "train": ["de-en"], "test": ["de-en"],
-        "archives": {
-            f"{split}.{language}": {"urls": [], "source": "none"}
-            for split in splits
-            for language in PAIR
-        },
-        "sets": [
-            {"split": split, "pairs": ["de-en"], "archive": [f"{split}.de", f"{split}.en"],
-             "format": "lines"}
-            for split in splits
-        ],
+        "archives": {name: {"urls": [], "source": "none"} for name in archives},
+        "sets": corpus_sets(*splits),
         "clean": {split: RULES for split in splits},
         "form": {"casing": "cased", "tokenization": "none"},
         "segmentation": {"model_type": "unigram", "vocab_size": 10},
@@ -73,17 +68,15 @@ def text(inputs, split, language="de"):
     return inputs.tokens(split, PAIR, language).read_text(encoding="utf-8").split("\n")[:-1]
 
 
-def test_rows_are_counted(making):
-    inputs = making()
+@pytest.mark.parametrize(
+    ("changes", "taken", "kept"),
+    [({}, {"empty": 1}, 101), ({"limit": {"train": 10}}, {"over the limit": 91, "empty": 1}, 10)],
+)
+def test_rows_are_counted(making, changes, taken, kept):
+    inputs = making(**changes)
     record = make(inputs, "train", PAIR, None, "")
-    assert (record.read, dict(record.taken), record.kept) == (102, {"empty": 1}, 101)
-    assert len(text(inputs, "train")) == 101
-
-
-def test_a_limit_does_not_hide_what_rules_took(making):
-    record = make(making(limit={"train": 10}), "train", PAIR, None, "")
-    assert dict(record.taken) == {"over the limit": 91, "empty": 1}
-    assert (record.read, record.kept) == (102, 10)
+    assert (record.read, dict(record.taken), record.kept) == (102, taken, kept)
+    assert len(text(inputs, "train")) == kept
 
 
 def test_a_sample(making):
@@ -104,14 +97,6 @@ def test_held_out_rows_are_in_one_split_only(making, unit):
     assert kept == {"test": 7, "valid": 5, "train": 101 - 12}
     every = [line for split in kept for line in text(inputs, split)]
     assert len(set(every)) == 101
-
-
-def corpus_sets(*splits):
-    return [
-        {"split": split, "pairs": ["de-en"], "archive": [f"{split}.de", f"{split}.en"],
-         "format": "lines"}
-        for split in splits
-    ]  # fmt: skip
 
 
 def test_a_split_that_is_held_out_is_held_against_test_as_well(making):
@@ -175,11 +160,8 @@ def test_what_is_whole_is_not_made_again(making):
 
 def test_the_bytes_do_not_depend_on_the_number_of_processes(making, monkeypatch):
     monkeypatch.setattr(module, "CHUNK", 7)
-    rules = [
-        *RULES,
-        {"rule": "duplicates"},
-        {"rule": "length", "least": 2, "most": 9, "unit": "tokens"},
-    ]
+    length = {"rule": "length", "least": 2, "most": 9, "unit": "tokens"}
+    rules = [*RULES, {"rule": "duplicates"}, length]
     inputs = making(
         clean={"train": rules, "valid": RULES, "test": RULES},
         form={"casing": "cased", "tokenization": "moses", "aggressive_hyphens": True},

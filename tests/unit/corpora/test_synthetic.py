@@ -1,7 +1,5 @@
 """Which synthetic pairs are left out, and why."""
 
-from pathlib import Path
-
 import pytest
 
 from tdo_plugin.corpora.synthetic import Translated, judged
@@ -27,7 +25,7 @@ ROWS = {
 
 
 @pytest.mark.parametrize("part", [1, 3, len(ROWS)])
-def test_reasons(part: int, tmp_path: Path) -> None:
+def test_reasons(part, tmp_path):
     sources, texts = zip(*ROWS, strict=True)
     parts = []
     for begin in range(0, len(sources), part):
@@ -42,7 +40,7 @@ def test_reasons(part: int, tmp_path: Path) -> None:
     assert translated.name == "de-en"
 
 
-def test_translations_must_be_of_the_text(tmp_path: Path) -> None:
+def test_translations_must_be_of_the_text(tmp_path):
     (tmp_path / "text").write_text("a\nb\n")
     (tmp_path / "part").write_text("c\n")
     translated = Translated(("de", "en"), tmp_path / "text", [tmp_path / "part"], "key")

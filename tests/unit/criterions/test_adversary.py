@@ -191,7 +191,6 @@ def test_a_checkpoint_without_a_generator():
 
 
 def test_one_that_fits_is_taken_also_where_it_might_be_missing():
-    """A training that goes on again and again has the same command line each time."""
     anew, trained = Adversary(Generator(), anew=True), Adversary(Generator())
     step(trained, 1)
     anew.load_state_dict(trained.state_dict())

@@ -7,10 +7,9 @@ import pytest
 import torch
 from fairseq import metrics
 from support.criterion_models import BASE, EXACT, SMALL, TERMS, TOPOLOGIES, WITHOUT_TAG, gradients
-from support.data import TRAIN, built, databin_two_dictionaries, iterate
+from support.data import TRAIN, built, databin, databin_two_dictionaries, iterate
 
 from tdo_plugin.criterions.loss_terms import Update
-from tdo_plugin.errors import UserError
 
 TLM = ("--criterion", "label_smoothed_cross_entropy_tlm", "--label-smoothing", "0.1")
 
@@ -56,6 +55,17 @@ def predicted_by_hand(model, batch, kind, pad, smoothing=0.1, before=1, after=0)
     return loss, nll, count
 
 
+def assert_adds(source, model, criterion, batch, times=1):
+    """What the criterion adds to the target's loss, and what it logs; its loss."""
+    source_loss, nll, count = source
+    loss, size, logs = criterion(model, batch)
+    torch.testing.assert_close(loss - logs["loss"], source_loss * times, **EXACT)
+    assert float(logs["reconstruction_nll_loss"]) == pytest.approx(nll)
+    assert int(logs["reconstruction_ntokens"]) == count
+    assert float(logs["objective"]) == pytest.approx(loss.item())
+    return loss, size
+
+
 @pytest.mark.parametrize("normalization", ["sum", "mean"])
 @pytest.mark.parametrize("kind", ["lm", "ae"])
 @pytest.mark.parametrize("topology", TOPOLOGIES)
@@ -65,20 +75,14 @@ def test_the_sum_of_both_losses(topology, kind, normalization):
         *TLM, *flags, "--reconstruction-weight", "0.7", topology=topology
     )
     _, _, plain, _ = made(*TERMS, topology=topology)
-    source_loss, nll, count = predicted_by_hand(model, batch, kind, task.source_dictionary.pad())
+    source = predicted_by_hand(model, batch, kind, task.source_dictionary.pad())
     target, size, _ = plain(model, batch)
-    assert count != size
-    expected = target + 0.7 * source_loss * (size / count if normalization == "mean" else 1)
-    loss, tlm_size, logs = criterion(model, batch)
-    torch.testing.assert_close(loss, expected, **EXACT)
+    assert source[2] != size
+    times = 0.7 * (size / source[2] if normalization == "mean" else 1)
+    loss, tlm_size = assert_adds(source, model, criterion, batch, times)
     assert tlm_size == size
-    gradient, expected_gradient = gradients(model, loss), gradients(model, expected)
-    for name in gradient:
-        torch.testing.assert_close(gradient[name], expected_gradient[name], **EXACT)
-    assert float(logs["loss"]) == pytest.approx(target.item())
-    assert float(logs["objective"]) == pytest.approx(loss.item())
-    assert float(logs["reconstruction_nll_loss"]) == pytest.approx(nll)
-    assert int(logs["reconstruction_ntokens"]) == count
+    expected = gradients(model, target + times * source[0])
+    torch.testing.assert_close(gradients(model, loss), expected, **EXACT)
 
 
 REPLACING = "--lang-tok-replacing-bos-eos"
@@ -106,13 +110,8 @@ def test_no_tag_in_front(layout, kind):
     task, model, criterion, batch = made(*TLM, "--reconstruction-task", kind, base=base)
     dictionary = task.source_dictionary
     assert dictionary.index(end) in batch["net_input"]["src_tokens"][:, -1]
-    source_loss, nll, count = predicted_by_hand(
-        model, batch, kind, dictionary.pad(), before=0, after=after
-    )
-    loss, _, logs = criterion(model, batch)
-    torch.testing.assert_close(loss - logs["loss"], source_loss, **EXACT)
-    assert float(logs["reconstruction_nll_loss"]) == pytest.approx(nll)
-    assert int(logs["reconstruction_ntokens"]) == count
+    source = predicted_by_hand(model, batch, kind, dictionary.pad(), before=0, after=after)
+    assert_adds(source, model, criterion, batch)
 
 
 @pytest.mark.parametrize("sentences", [False, True])
@@ -127,14 +126,12 @@ def test_means_are_of_sentences_with_a_source(sentences):
         row.fill_(pad)
         row[-1] = tag
     assert not sources[:2].eq(eos).any()
-    source_loss, _, count = predicted_by_hand(model, batch, "lm", pad)
+    source = predicted_by_hand(model, batch, "lm", pad)
     size = len(sources) - 2 if sentences else batch["target"][2:].ne(pad).sum()
-    loss, _, logs = criterion(model, batch)
-    torch.testing.assert_close(loss - logs["loss"], source_loss * size / count, **EXACT)
+    assert_adds(source, model, criterion, batch, float(size) / source[2])
 
 
 def scored(term, model, batch):
-    """The tokens (B, S) that the term's request predicts."""
     return term.request(model, batch).source_loss.keywords["target"]
 
 
@@ -156,17 +153,7 @@ def test_the_mark_of_synthetic_sources_is_not_told(kind):
     assert plain["reconstruction_ntokens"] - logs["reconstruction_ntokens"] == len(sources)
 
 
-def test_means_with_sentence_avg():
-    flags = ("--sentence-avg", "--reconstruction-normalization", "mean")
-    task, model, criterion, batch = made(*TLM, *flags)
-    source_loss, _, count = predicted_by_hand(model, batch, "lm", task.source_dictionary.pad())
-    loss, size, logs = criterion(model, batch)
-    assert size == len(batch["id"])
-    torch.testing.assert_close(loss - logs["loss"], source_loss * size / count, **EXACT)
-
-
 def test_what_is_reported():
-    """Bits of a scored token, and lambda."""
     _, model, criterion, batch = made(*TLM, "--reconstruction-weight", "0.25")
     logs = [criterion(model, batch)[2] for _ in range(2)]
     assert logs[0]["ntokens"] != logs[0]["reconstruction_ntokens"]
@@ -184,9 +171,11 @@ def test_what_is_reported():
 
 
 @pytest.mark.parametrize("topology", TOPOLOGIES)
-def test_lambda_0_asks_for_nothing(topology, monkeypatch):
+def test_lambda_0_asks_for_nothing(topology, monkeypatch, caplog):
     """The source's last layer and the projection are skipped; all equals the plain criterion."""
-    _, model, criterion, batch = made(*TLM, "--reconstruction-weight", "0", topology=topology)
+    with caplog.at_level(logging.WARNING, "tdo_plugin"):
+        _, model, criterion, batch = made(*TLM, "--reconstruction-weight", "0", topology=topology)
+    assert "trivial" not in caplog.text
     _, _, plain, _ = made(*TERMS, topology=topology)
     assert criterion.terms["reconstruction"].request(model, batch).source_loss is None
     requests = []
@@ -235,7 +224,6 @@ def test_the_linear_schedule_ends_in_asking_for_nothing():
 
 
 def test_the_undisturbed_source_is_predicted():
-    """A batch with noise: what goes in is disturbed, what is predicted is not."""
     _, model, criterion, batch = made(*TLM, "--source-noise", "bert", "--source-noise-rate", "0.5")
     task, *_ = made(*TLM, "--source-noise", "bert", "--source-noise-rate", "0.5")
     (noised,), _ = task.step_hooks[0].batches(batch, model, 0)
@@ -251,7 +239,6 @@ def test_the_undisturbed_source_is_predicted():
 
 
 def test_beside_other_terms():
-    """InstruCL's and the reconstruction's sum, in one forward pass."""
     both = ("--loss-terms", "instrucl,reconstruction")
     _, model, criterion, batch = made(*TERMS, *both)
     single = [made(*TERMS, "--loss-terms", name)[2] for name in both[1].split(",")]
@@ -283,29 +270,27 @@ def test_trivial_tasks_are_named(topology, kind, noise, why, caplog):
     assert why is None or why in messages[0]
 
 
-def test_no_warning_where_nothing_is_reconstructed(caplog):
-    with caplog.at_level(logging.WARNING, "tdo_plugin"):
-        made(*TLM, "--reconstruction-weight", "0")
-    assert "trivial" not in caplog.text
-
-
 STOCK_TASK = ("--task", "translation_multi_simple_epoch", *BASE[2:])
 
 
-def test_the_stock_task_has_constant_weights_only():
+def test_the_stock_task_has_constant_weights():
     made(*TLM, base=STOCK_TASK)
-    flags = ("--reconstruction-schedule", "exponential", "--reconstruction-tau", "10")
-    with pytest.raises(UserError, match="`--task` must be tdo_translation or built on it for"):
-        made(*TLM, *flags, base=STOCK_TASK)
 
 
-def test_refused():
-    flags = (*TOPOLOGIES["prefix"], *SMALL, *TLM)
-    two = ("--task", "translation", "-s", "en", "-t", "de", *TRAIN[:-2], "--tdo-share-embeddings")
-    at = two.index("--sampling-method")
-    two = (*two[:at], *two[at + 2 :], "decoder")
-    with pytest.raises(UserError, match="if source and target have separate dictionaries"):
-        built(*two, *flags, data=databin_two_dictionaries())
-    stock = ("--arch", "transformer", "--encoder-layers", "1", "--decoder-layers", "1")
-    with pytest.raises(UserError, match="`--arch` must be one of tdo_plugin's for source recon"):
-        built(*STOCK_TASK, *stock, *TLM)
+def test_refused(refused):
+    two = TRAIN[: TRAIN.index("--sampling-method")]
+    refused.rows(
+        """
+        fairseq-train {data} {stock_task} {tlm}
+            {prefix} --reconstruction-schedule exponential --reconstruction-tau 10  :: --task
+            --arch transformer --encoder-layers 1 --decoder-layers 1                :: --arch
+        fairseq-train {two} --task translation -s en -t de {prefix} {tlm} {train} \
+            --tdo-share-embeddings decoder                         :: separate dictionaries
+        """,
+        data=databin(),
+        stock_task=STOCK_TASK,
+        two=databin_two_dictionaries(),
+        train=two,
+        prefix=(*TOPOLOGIES["prefix"], *SMALL),
+        tlm=TLM,
+    )

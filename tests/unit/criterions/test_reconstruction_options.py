@@ -5,9 +5,12 @@ from argparse import Namespace
 from dataclasses import fields
 
 import pytest
+from support.criterion_models import BASE, SMALL, TOPOLOGIES
+from support.data import databin
 
 from tdo_plugin.criterions.reconstruction_options import ReconstructionOptions, schedule
-from tdo_plugin.errors import UserError
+
+TLM = ("--criterion", "label_smoothed_cross_entropy_tlm")
 
 
 def options(**changes):
@@ -63,70 +66,31 @@ def test_tau_as_a_share_of_the_updates(kind):
     assert share[2] == pytest.approx(0.1)
 
 
-LINEAR = {"schedule": "linear", "tau": 10}
-REFUSED = {
-    "a negative weight": ({"weight": -1.0}, "`--reconstruction-weight` must be finite and not"),
-    "no number": ({"weight": math.nan}, "`--reconstruction-weight` must be finite"),
-    "infinite": ({"weight": math.inf}, "`--reconstruction-weight` must be finite"),
-    "a negative slope": ({**LINEAR, "slope": -0.1}, "`--reconstruction-slope` must be finite and"),
-    "no tau": (
-        {"schedule": "linear"},
-        "`--reconstruction-tau` must be above 0 and finite if",
-    ),
-    "tau 0": (
-        {"schedule": "exponential", "tau": 0},
-        "`--reconstruction-tau` must be above 0 and finite if the schedule is expon",
-    ),
-    "tau is no number": (
-        {"schedule": "exponential", "tau": math.nan},
-        "`--reconstruction-tau` must be above 0 and finite",
-    ),
-    "tau without a schedule": (
-        {"tau": 5},
-        "`--reconstruction-tau` must not be set if `--reconstruction-schedule` is constant",
-    ),
-    "a slope without a schedule": (
-        {"slope": 0.5},
-        "`--reconstruction-slope` must not be set if `--reconstruction-schedule` is constant",
-    ),
-    "a slope of the exponential": (
-        {"schedule": "exponential", "tau": 5, "slope": 0.5},
-        "`--reconstruction-slope` must not be set if `--reconstruction-schedule` is expon",
-    ),
-    "tau after the end": (
-        {"schedule": "linear", "tau": 1000},
-        "`--reconstruction-tau` must be below 900, nine tenths of --max-update, or --recon",
-    ),
-    "a second step that is steeper": (
-        {"schedule": "linear", "tau": 0.9},
-        "`--reconstruction-tau` must be below 900, nine tenths of --max-update, or --recon",
-    ),
-    "a steeper slope": (
-        {"schedule": "linear", "tau": 100, "weight": 0.5, "slope": 0.005},
-        "`--reconstruction-slope` must be below 0.0045, the decrease of lambda per update before",
-    ),
-    "a task of nothing": (
-        {"task": "ae", "weight": 0.0},
-        "`--reconstruction-task` must not be set if `--reconstruction-weight` is 0",
-    ),
-    "a schedule of nothing": (
-        {**LINEAR, "weight": 0.0},
-        "`--reconstruction-schedule` must not be set if `--reconstruction-weight` is 0",
-    ),
-    "normalization of nothing": (
-        {"normalization": "mean", "weight": 0.0},
-        "`--reconstruction-normalization` must not be set if `--reconstruction-weight` is 0",
-    ),
-}
-
-
-@pytest.mark.parametrize("case", REFUSED)
-def test_refused(case):
-    changes, message = REFUSED[case]
-    with pytest.raises(UserError, match=message):
-        schedule(options(**changes), 1000)
-
-
-def test_a_share_of_nobody_knows_how_many_updates():
-    with pytest.raises(UserError, match="must be at least 1 without --max-update"):
-        schedule(options(schedule="exponential", tau=0.5), 0)
+def test_refused(refused):
+    refused.rows(
+        """
+        fairseq-train {data} {tlm} --max-update 1000
+            --reconstruction-weight -1                                              :: -weight
+            --reconstruction-weight inf                                             :: -weight
+            --reconstruction-schedule linear                                        :: -tau
+            --reconstruction-tau 5                                                  :: -tau
+            --reconstruction-slope 0.5                                              :: -slope
+            --reconstruction-weight 0 --reconstruction-task ae                      :: -task
+            --reconstruction-weight 0 {linear} --reconstruction-tau 10              :: -schedule
+            --reconstruction-weight 0 --reconstruction-normalization mean           :: -normal
+        fairseq-train {data} {tlm} --max-update 1000 --reconstruction-schedule exponential
+            --reconstruction-tau 0                                                  :: -tau
+            --reconstruction-tau inf                                                :: -tau
+            --reconstruction-tau 5 --reconstruction-slope 0.5                       :: -slope
+        fairseq-train {data} {tlm} --max-update 1000 {linear}
+            --reconstruction-tau 10 --reconstruction-slope -0.1                     :: -slope
+            --reconstruction-tau 1000                                               :: -tau
+            --reconstruction-tau 0.9                                                :: -tau
+            {half} --reconstruction-tau 100 --reconstruction-slope 0.005            :: -slope
+        fairseq-train {data} {tlm} {linear} --reconstruction-tau 0.5                :: -tau
+        """,
+        data=databin(),
+        tlm=(*BASE, *TOPOLOGIES["causal"], *SMALL, *TLM),
+        linear=("--reconstruction-schedule", "linear"),
+        half=("--reconstruction-weight", "0.5"),
+    )

@@ -3,15 +3,7 @@
 import pytest
 import torch
 from support.criterion_models import Optimizer
-from support.tpdm_cases import (
-    EXACT,
-    UPDATE,
-    adversary,
-    copies,
-    made,
-    objective,
-    same,
-)
+from support.tpdm_cases import EXACT, UPDATE, adversary, copies, made, objective, same
 
 from tdo_plugin.criterions.loss_terms import Update
 

@@ -21,13 +21,13 @@ from tdo_plugin.data.finished_folder import left_out
 from tdo_plugin.data.joint_model import SegmentationSettings
 from tdo_plugin.data.preprocessing import PreprocessSettings, preprocess
 from tdo_plugin.data.shard_plan import is_ready, plan_of, wait_for
-from tdo_plugin.data.textfolder import count_lines, read_text_folder
-from tdo_plugin.errors import UserError
+from tdo_plugin.data.textfolder import read_text_folder
 from tdo_plugin.runtime.lock import alone
 
 LINES = {"en-de": 400, "en-fr": 90, "de-fr": 7}
 PAIRS = ("en-de", "en-fr", "de-fr")
 SETTINGS = PreprocessSettings(SegmentationSettings(250, sentences=150), max_pieces=40)
+AGAIN = PreprocessSettings(SegmentationSettings(250), max_pieces=40)
 KEYED = ("--virtual-epoch-draw", "keyed")
 TASK = ("--task", "tdo_translation", "--langs", "de,en,fr", *TRAIN, *TDO, *TAG)
 
@@ -59,6 +59,15 @@ def text(tmp_path):
     return folder
 
 
+@pytest.fixture
+def out(tmp_path):
+    return tmp_path / "data"
+
+
+def start(text, out, settings=SETTINGS):
+    begin(read_text_folder(text), out, settings, 1)
+
+
 def prepare(out):
     background_preparation._prepare(None, out, plan_of(out), 1)
 
@@ -76,26 +85,19 @@ def pairs_of(root, pair):
     return list(zip(*split, strict=True))
 
 
-def test_the_folder_is_what_preprocess_makes(text, tmp_path, capsys):
-    out, reference = tmp_path / "data", tmp_path / "reference"
-    folder = read_text_folder(text)
-    begin(folder, out, SETTINGS, 1)
+def test_the_folder_is_what_preprocess_makes(text, out, tmp_path, capsys):
+    reference = tmp_path / "reference"
+    start(text, out)
     data = read_data_folder(out)  # complete but for the other shards
     assert data.shards == ("shard2", "shard3", "shard4", "shard5")
     assert [is_ready(out / shard) for shard in ("", *data.shards)] == [True] + 4 * [False]
     prepare(out)
     written = capsys.readouterr()
-    again = PreprocessSettings(SegmentationSettings(250), max_pieces=40, model_of=out)
-    preprocess(folder, reference, again)
+    preprocess(read_text_folder(text), reference, replace(AGAIN, model_of=out))
 
     shards = [out / shard for shard in ("", *read_data_folder(out).shards)]
     for pair in PAIRS:
-        holding = [
-            shard
-            for shard in shards
-            if (shard / f"train.{pair}.de.idx").is_file()
-            or (shard / f"train.{pair}.en.idx").is_file()
-        ]
+        holding = [shard for shard in shards if [*shard.glob(f"train.{pair}.*.idx")]]
         assert len(holding) == (1 if pair == "de-fr" else 5)
         parts = [pairs_of(shard, pair) for shard in holding]
         expected = pairs_of(reference, pair)
@@ -119,27 +121,20 @@ def test_the_folder_is_what_preprocess_makes(text, tmp_path, capsys):
     assert check_folder(str(out)) > 50
     assert not [path for path in (out / "work").iterdir() if "shard" in path.name]
     before = (out / MARK).read_bytes()
-    begin(folder, out, SETTINGS, 1)
+    start(text, out)
     assert (out / MARK).read_bytes() == before
 
 
-def test_what_was_interrupted_goes_on(text, tmp_path, monkeypatch):
-    out, folder = tmp_path / "data", read_text_folder(text)
-    preparing = background_preparation.preprocess
-
+def test_what_was_interrupted_goes_on(text, out, monkeypatch):
     def interrupted(*args, **options):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(background_preparation, "preprocess", interrupted)
-    with pytest.raises(KeyboardInterrupt):
-        begin(folder, out, SETTINGS, 1)
-    monkeypatch.setattr(background_preparation, "preprocess", preparing)
-    monkeypatch.setattr(background_preparation, "_keep_parts", interrupted)
-    with pytest.raises(KeyboardInterrupt):
-        begin(folder, out, SETTINGS, 1)
-    monkeypatch.undo()
-    monkeypatch.setattr(os, "nice", lambda _: 0)
-    begin(folder, out, SETTINGS, 1)
+    for step in ("preprocess", "_keep_parts"):
+        with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+            patch.setattr(background_preparation, step, interrupted)
+            start(text, out)
+    monkeypatch.setattr(background_preparation, "LINES", 50_000)  # the plan stays
+    start(text, out)
     background_preparation._make_shard(plan_of(out), out, 3)
     made = (out / "shard3" / "train.en-de.de.bin").stat().st_mtime_ns
     (out / "work" / "shard-scratch-killed").mkdir()
@@ -148,78 +143,55 @@ def test_what_was_interrupted_goes_on(text, tmp_path, monkeypatch):
     assert check_folder(str(out)) > 50
 
 
-def test_a_small_text_has_no_shards(text, tmp_path, monkeypatch):
-    monkeypatch.setattr(background_preparation, "LINES", 1000)
-    out = tmp_path / "data"
-    for _ in range(2):
-        begin(read_text_folder(text), out, SETTINGS, 1)
-    assert plan_of(out) is None
-    assert not read_data_folder(out).shards
-
-
-@pytest.mark.parametrize("shards", [True, False])
-def test_other_text_is_refused(text, tmp_path, monkeypatch, shards):
-    if not shards:
+@pytest.mark.parametrize("sharded", [True, False])
+def test_other_text_or_segmentation_is_refused(text, out, monkeypatch, refused, sharded):
+    if not sharded:
         monkeypatch.setattr(background_preparation, "LINES", 1000)
-    out = tmp_path / "data"
-    begin(read_text_folder(text), out, SETTINGS, 1)
+    for _ in range(2):
+        start(text, out)
+    assert bool(plan_of(out)) == bool(read_data_folder(out).shards) == sharded
+    with refused.raised("another segmentation", names="another segmentation"):
+        start(text, out, replace(SETTINGS, segmentation=SegmentationSettings(200)))
     for language in ("de", "fr"):
         with (text / f"train.de-fr.{language}").open("a", encoding="utf-8") as stream:
             stream.write("\nx")
-    with pytest.raises(UserError, match="`--save-dir` must be new for other text"):
-        begin(read_text_folder(text), out, SETTINGS, 1)
+    with refused.raised("other text", names="other text"):
+        start(text, out)
 
 
-def test_another_segmentation_is_refused(text, tmp_path):
-    out, other = tmp_path / "data", replace(SETTINGS, segmentation=SegmentationSettings(200))
-    begin(read_text_folder(text), out, SETTINGS, 1)
-    with pytest.raises(UserError, match="`--save-dir` must be new for another segmentation"):
-        begin(read_text_folder(text), out, other, 1)
-
-
-def test_text_that_is_not_utf_8_is_refused_before_the_training(text, tmp_path):
+def test_text_that_is_not_utf_8_is_refused_before_the_training(text, out, tmp_path, refused):
     path = text / "train.en-de.de"
-    lines = path.read_bytes().split(b"\n")
-    lines[-2] = b"\xff"
-    path.write_bytes(b"\n".join(lines))
-    folder, messages = read_text_folder(text), []
-    plain = PreprocessSettings(SegmentationSettings(250), max_pieces=40)
-    for make in (
-        lambda: begin(folder, tmp_path / "a", SETTINGS, 1),
-        lambda: preprocess(folder, tmp_path / "b", plain),
-    ):
-        with pytest.raises(UserError) as error:
-            make()
-        messages.append(str(error.value))
-    assert (
-        messages[0] == messages[1] == f"`{path}` must be UTF-8 text; it is not (invalid start byte)"
-    )
+    path.write_bytes(path.read_bytes().replace(b"\n", b"\n\xff", 1))
+    for make in (start, lambda text, out: preprocess(read_text_folder(text), out, AGAIN)):
+        with refused.raised("one line for both", names=f"`{path}` must be UTF-8 text"):
+            make(text, out)
 
 
-def test_text_that_changes_ends_preparation_and_training(text, tmp_path, capsys):
-    out = tmp_path / "data"
-    begin(read_text_folder(text), out, SETTINGS, 1)
+def test_text_that_changes_ends_preparation_and_training(text, out, capsys, refused):
+    start(text, out)
     with (text / "train.en-fr.fr").open("a", encoding="utf-8") as stream:
         stream.write("x")
     prepare(out)
     assert "must stay as it was when the training began; it changed" in capsys.readouterr().err
-    with pytest.raises(UserError, match="shard2 is empty and no process prepares it"):
+    with refused.raised("a shard that will not come", names="shard2"):
         wait_for(out / "shard2")
 
 
-def test_a_training_reads_a_shard_in_each_epoch_and_waits_for_it(text, tmp_path):
-    out = tmp_path / "data"
-    begin(read_text_folder(text), out, SETTINGS, 1)
-    plan = plan_of(out)
-    directions = ("--lang-pairs", "en-de,de-en,de-fr")
-    data = read_data_folder(out).path
+def prepared_after(seconds, out):
+    """A thread that prepares the other shards."""
 
     def late():
         with alone(out):
             prepare(out)
 
-    thread = threading.Timer(0.1, late)
-    task, _, _ = built(*TASK, *directions, "--sampling-temperature", "2", data=data)
+    return threading.Timer(seconds, late)
+
+
+def test_a_training_reads_a_shard_in_each_epoch_and_waits_for_it(text, out):
+    start(text, out)
+    flags = (*TASK, "--lang-pairs", "en-de,de-en,de-fr", "--sampling-temperature", "2")
+    data = read_data_folder(out).path
+    thread, (task, _, _) = prepared_after(0.1, out), built(*flags, data=data)
     drawn = []
     for epoch in range(1, 7):
         task.load_dataset("train", epoch=epoch)
@@ -231,9 +203,9 @@ def test_a_training_reads_a_shard_in_each_epoch_and_waits_for_it(text, tmp_path)
         assert len(en_de) == len(pairs_of(shard, "en-de"))
         assert len(de_fr) == 7  # in the first shard only, read in each epoch
     thread.join()
-    assert plan.lines == LINES
+    assert plan_of(out).lines == LINES
     assert sum(drawn[5]) == sum(drawn[0])
-    resumed, _, _ = built(*TASK, *directions, "--sampling-temperature", "2", data=data)
+    resumed, _, _ = built(*flags, data=data)
     resumed.load_dataset("train", epoch=4)  # what was loaded before does not matter
     assert resumed.dataset("train").virtual_size_per_dataset.tolist() == drawn[3]
 
@@ -250,20 +222,18 @@ def blank(text, number):
 
 
 @pytest.mark.parametrize("pairs", [PAIRS, ("en-fr",)], ids=["of several", "the only one"])
-def test_a_pair_of_which_nothing_is_left_in_a_shard(text, tmp_path, monkeypatch, pairs):
+def test_a_pair_of_which_nothing_is_left_in_a_shard(text, out, tmp_path, monkeypatch, pairs):
     blank(text, 3)
     for path in text.glob("*.*-*.*"):
         if path.name.split(".")[1] not in pairs:
             path.unlink()
     if len(pairs) == 1:
         monkeypatch.setattr(background_preparation, "LINES", 18)
-    out, reference = tmp_path / "data", tmp_path / "reference"
-    folder = read_text_folder(text)
-    begin(folder, out, SETTINGS, 1)
+    reference, folder = tmp_path / "reference", read_text_folder(text)
+    start(text, out)
     prepare(out)
     assert check_folder(str(out))
-    again = PreprocessSettings(SegmentationSettings(250), max_pieces=40, model_of=out)
-    preprocess(folder, reference, again)
+    preprocess(folder, reference, replace(AGAIN, model_of=out))
     holding = [out, *(out / f"shard{number}" for number in (2, 4, 5))]
     parts = [pairs_of(shard, "en-fr") for shard in holding]
     assert Counter(chain.from_iterable(parts)) == Counter(pairs_of(reference, "en-fr"))
@@ -287,46 +257,34 @@ def test_a_pair_of_which_nothing_is_left_in_a_shard(text, tmp_path, monkeypatch,
     assert number > 5  # passes
 
 
-def test_a_pair_of_which_nothing_is_left_in_the_first_shard_is_refused(text, tmp_path):
+def test_a_pair_of_which_nothing_is_left_in_the_first_shard_is_refused(text, out, refused):
     blank(text, 1)
-    message = "`train.en-fr` must have lines .* in the first of 5 shards; it has none"
     for _ in range(2):
-        with pytest.raises(UserError, match=message):
-            begin(read_text_folder(text), tmp_path / "data", SETTINGS, 1)
+        with refused.raised("no lines of a pair in the first shard", names="train.en-fr"):
+            start(text, out)
     for language in ("en", "fr"):  # with other text the folder is made, since nothing was
         path = text / f"train.en-fr.{language}"
         path.write_text(f"{sentence(language, 5)}\n{path.read_text('utf-8')}", "utf-8")
-    begin(read_text_folder(text), tmp_path / "data", SETTINGS, 1)
-    assert pairs_of(tmp_path / "data", "en-fr")
+    start(text, out)
+    assert pairs_of(out, "en-fr")
 
 
-def test_the_last_epoch_waits_for_no_further_shard(text, tmp_path):
-    out = tmp_path / "data"
-    begin(read_text_folder(text), out, SETTINGS, 1)
-    flags = (*TASK, *CROSS_ENTROPY, "--lang-pairs", "en-de,de-en", "--max-epoch", "1")
-    (log,) = train(tmp_path / "run", *flags, data=read_data_folder(out).path)[-1:]
-    assert math.isfinite(log["loss"])
+FLAGS = (*TASK, *CROSS_ENTROPY, "--lang-pairs", "en-de,de-en", "--max-tokens", "600")
 
 
-@pytest.mark.long
+def test_the_last_epoch_waits_for_no_further_shard(text, out, tmp_path):
+    start(text, out)
+    logs = train(tmp_path, *FLAGS, "--max-epoch", "1", data=read_data_folder(out).path)
+    assert math.isfinite(logs[-1]["loss"])
+
+
 @pytest.mark.parametrize("draw", [(), ("--virtual-epoch-size", "90", *KEYED)])
-def test_losses_do_not_depend_on_how_fast_the_text_comes(text, tmp_path, draw):
-    losses = []
-    flags = (*draw, *TASK, *CROSS_ENTROPY, "--lang-pairs", "en-de,de-en", "--max-epoch", "3")
-    for early in (True, False):
-        out = tmp_path / f"data-{early}"
-        begin(read_text_folder(text), out, SETTINGS, 1)
-
-        def late(out=out):
-            with alone(out):
-                prepare(out)
-
-        thread = threading.Timer(0.0, late)
+def test_losses_do_not_depend_on_how_fast_the_text_comes(text, out, tmp_path, draw):
+    start(text, out)
+    path, losses = read_data_folder(out).path, []
+    for run in ("late", "early"):
+        thread = prepared_after(0.0, out)
         thread.start()
-        if early:
-            thread.join()
-        path = read_data_folder(out).path
-        losses.append(train(tmp_path / f"run-{early}", *flags, data=path))
+        losses.append(train(tmp_path / run, *FLAGS, *draw, "--max-epoch", "3", data=path))
         thread.join()
     assert losses[0] == losses[1]
-    assert count_lines(text / "train.en-de.de") == LINES["en-de"]

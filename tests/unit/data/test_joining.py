@@ -18,7 +18,7 @@ VALID = {
 
 
 @pytest.fixture
-def text(tmp_path: Path) -> Path:
+def text(tmp_path):
     """Two hubs, en and de."""
     folder = tmp_path / "text"
     folder.mkdir()
@@ -30,45 +30,43 @@ def text(tmp_path: Path) -> Path:
     return folder
 
 
-def test_lines_with_the_same_sentence_between_them_are_joined(text: Path, tmp_path: Path) -> None:
-    by_pair = dict(join_valids(read_text_folder(text), 1, tmp_path))
-    joined = {
-        pair: [*zip(*map(read_lines, files), strict=True)]
-        for pair, files in sorted(by_pair.items())
-    }
-    assert joined == {
+def joined(text: Path, out: Path, least: int = 1) -> dict[tuple[str, str], list[tuple[str, ...]]]:
+    files = dict(join_valids(read_text_folder(text), least, out))
+    return {pair: [*zip(*map(read_lines, paths), strict=True)] for pair, paths in files.items()}
+
+
+def test_lines_with_the_same_sentence_between_them_are_joined(text, tmp_path):
+    assert joined(text, tmp_path) == {
         ("de", "fr"): [("zwei", "deux"), ("vier", "quatre")],
         # through German there are two lines, through English none
         ("es", "it"): [("cuatro", "quattro"), ("dos", "due")],
         ("it", "en"): [("quattro", "four"), ("due", "two"), ("uno", "one")],
     }
-    assert {path.name for path in by_pair["es", "it"]} == {"valid.es-it.es", "valid.es-it.it"}
+    assert {path.name for path in tmp_path.glob("**/valid.es-it.*")} == {
+        "valid.es-it.es",
+        "valid.es-it.it",
+    }
 
 
-def test_repeated_sentences_meet_in_their_order(text: Path, tmp_path: Path) -> None:
+def test_repeated_sentences_meet_in_their_order(text, tmp_path):
     (text / "valid.en-fr.en").write_text("two\ntwo\n\nthree\n")
-    pairs = dict(join_valids(read_text_folder(text), 1, tmp_path))
-    assert list(read_lines(pairs["de", "fr"][1])) == ["quatre", "deux"]
-    assert list(read_lines(pairs["de", "fr"][0])) == ["zwei", "zwo"]
+    assert joined(text, tmp_path)["de", "fr"] == [("zwei", "quatre"), ("zwo", "deux")]
 
 
-def test_a_set_may_name_its_pair_the_other_way_round(text: Path, tmp_path: Path) -> None:
+def test_a_set_may_name_its_pair_the_other_way_round(text, tmp_path):
     for language in ("en", "fr"):
         (text / f"valid.en-fr.{language}").rename(text / f"valid.fr-en.{language}")
-    pairs = dict(join_valids(read_text_folder(text), 1, tmp_path))
-    assert list(read_lines(pairs["de", "fr"][0])) == ["zwei", "vier"]
-    assert list(read_lines(pairs["de", "fr"][1])) == ["deux", "quatre"]
+    assert joined(text, tmp_path)["de", "fr"] == [("zwei", "deux"), ("vier", "quatre")]
 
 
-def test_too_few_lines_and_pairs_with_their_own_set_are_left(text: Path, tmp_path: Path) -> None:
+def test_too_few_lines_and_pairs_with_their_own_set_are_left(text, tmp_path):
     for language in ("en", "it"):
         (text / f"valid.en-it.{language}").write_text("own\n")
-    folder = read_text_folder(text)
-    assert set(dict(join_valids(folder, 2, tmp_path))) == {("de", "fr"), ("es", "it")}
-    assert not dict(join_valids(folder, 3, tmp_path))
+    assert set(joined(text, tmp_path, 2)) == {("de", "fr"), ("es", "it")}
+    assert not joined(text, tmp_path, 3)
 
 
-def test_a_zero_shot_set_is_binarised_with_its_test_set(text: Path, tmp_path: Path) -> None:
+def test_a_zero_shot_set_is_binarised_with_its_test_set(text, tmp_path):
     for language in ("de", "fr", "it"):
         (text / f"test.{language}").write_text("a\n")
     folder = read_text_folder(text)

@@ -25,9 +25,7 @@ def contents(prefix: Path) -> list[bytes]:
 
 @pytest.mark.parametrize("vocabulary", [100, 70_000])
 @pytest.mark.parametrize("shards", [1, 2, 5, 40])
-def test_sentences_are_dealt_out_in_their_order(
-    tmp_path: Path, vocabulary: int, shards: int
-) -> None:
+def test_sentences_are_dealt_out_in_their_order(tmp_path, vocabulary, shards):
     drawn = random.Random(3)
     rows = [drawn.choices(range(vocabulary), k=drawn.randint(1, 6)) for _ in range(23)]
     left = iter(rows)
@@ -46,7 +44,7 @@ def test_sentences_are_dealt_out_in_their_order(
         assert [row.tolist() for row in MMapIndexedDataset(str(target))] == rows[number::shards]
 
 
-def test_an_empty_set_is_a_set(tmp_path: Path) -> None:
+def test_an_empty_set_is_a_set(tmp_path):
     part = write(tmp_path / "part", [], 100)
     assert join_parts([part], [tmp_path / "one", tmp_path / "shard2" / "two"]) == 0
     assert contents(tmp_path / "one") == contents(part)

@@ -5,10 +5,11 @@ import pytest
 from sacrebleu.metrics import CHRF
 
 from tdo_plugin.evaluation.examples import pick, sentence_scores
+from tdo_plugin.evaluation.score_sheet import Example
 from tdo_plugin.metrics.sacrebleu_scores import text_metric
 
 
-def test_sentence_scores_are_sacrebleus() -> None:
+def test_sentence_scores_are_sacrebleus():
     hypotheses = ["the small dog", "", "今天天气", "right"]
     references = ["a small dog.", "something", "今天天气很好。", "right"]
     scores = sentence_scores(text_metric("chrf", "en").statistics(hypotheses, references))
@@ -21,13 +22,12 @@ def test_sentence_scores_are_sacrebleus() -> None:
 
 
 def numbers(chrf: dict[str, list[float]], count: int) -> list[int]:
-    sentences = len(next(iter(chrf.values())))
-    hypotheses = {name: [f"{name} {row}" for row in range(sentences)] for name in chrf}
+    rows = range(len(next(iter(chrf.values()))))
+    hypotheses = {name: [f"{name} {row}" for row in rows] for name in chrf}
     scores = {name: np.array(row) for name, row in chrf.items()}
-    references = [f"reference {row}" for row in range(sentences)]
-    return [
-        example.number for example in pick("de-fr", None, references, hypotheses, scores, count)
-    ]
+    references = [f"reference {row}" for row in rows]
+    examples = pick("de-fr", None, references, hypotheses, scores, count)
+    return [example.number for example in examples]
 
 
 FIRST = [50.0, 50.0, 50.0, 50.0, 50.0, 50.0]
@@ -55,19 +55,12 @@ FIRST = [50.0, 50.0, 50.0, 50.0, 50.0, 50.0]
         ({"a": [1] * 100, "b": [0, 1] * 50}, 50, [*range(1, 100, 2)]),
     ],
 )
-def test_which_sentences_are_taken(chrf, count, expected) -> None:
+def test_which_sentences_are_taken(chrf, count, expected):
     assert numbers(chrf, count) == expected
 
 
-def test_an_example_holds_everything_of_its_sentence() -> None:
+def test_an_example_holds_everything_of_its_sentence():
     scores = {"a": np.array([1.0, 2.0]), "b": np.array([1.0, 5.0])}
     hypotheses = {"a": ["x", "y"], "b": ["x", "z"]}
     (example,) = pick("de-fr", ["s", "t"], ["r", "q"], hypotheses, scores, 3)
-    assert (example.direction, example.number, example.source, example.reference) == (
-        "de-fr",
-        2,
-        "t",
-        "q",
-    )
-    assert example.hypotheses == {"a": "y", "b": "z"}
-    assert example.chrf == {"a": 2.0, "b": 5.0}
+    assert example == Example("de-fr", 2, "t", "q", {"a": "y", "b": "z"}, {"a": 2.0, "b": 5.0})

@@ -2,7 +2,6 @@
 
 import pytest
 
-from tdo_plugin.errors import UserError
 from tdo_plugin.evaluation.protocols import DEFAULT, PROTOCOLS, protocol
 from tdo_plugin.evaluation.score_sheet import METRICS
 
@@ -16,33 +15,26 @@ DECODING = {
 
 
 @pytest.mark.parametrize("name", PROTOCOLS)
-def test_decoding_and_tokens(name: str) -> None:
+def test_decoding_and_tokens(name):
     chosen = protocol(name)
-    assert DECODING[name] == (
-        chosen.beam,
-        chosen.length_penalty,
-        chosen.penalty_form,
-        chosen.max_len_a,
-        chosen.max_len_b,
-        chosen.checkpoints,
-        chosen.tokenizer,
-    )
+    search = (chosen.beam, chosen.length_penalty, chosen.penalty_form)
+    limits = (chosen.max_len_a, chosen.max_len_b)
+    assert DECODING[name] == (*search, *limits, chosen.checkpoints, chosen.tokenizer)
     assert set(chosen.metrics) <= set(METRICS)
     assert chosen.source
 
 
-def test_what_is_peculiar_to_one() -> None:
-    assert [name for name, settings in PROTOCOLS.items() if settings.skip_zeros] == ["tdo"]
-    assert [name for name, settings in PROTOCOLS.items() if settings.lowercase] == ["tpdm"]
-    assert [name for name, settings in PROTOCOLS.items() if settings.detector == "langdetect"] == [
-        "opus100"
-    ]
-    assert [
-        name for name, settings in PROTOCOLS.items() if settings.pooled and settings.perplexity
-    ] == ["tlm"]
+def test_what_is_peculiar_to_one():
+    def those(holds):
+        return [name for name, settings in PROTOCOLS.items() if holds(settings)]
+
+    assert those(lambda settings: settings.skip_zeros) == ["tdo"]
+    assert those(lambda settings: settings.lowercase) == ["tpdm"]
+    assert those(lambda settings: settings.detector == "langdetect") == ["opus100"]
+    assert those(lambda settings: settings.pooled and settings.perplexity) == ["tlm"]
 
 
-def test_names() -> None:
+def test_names(refused):
     assert protocol(None) is DEFAULT
-    with pytest.raises(UserError, match="`--protocol` must be one of tdo, opus100"):
+    with refused.raised("another name", names="--protocol"):
         protocol("nllb")

@@ -7,14 +7,15 @@ from support.score_sheets import seeded, sheet, system, trained
 from tdo_plugin.evaluation.seeds import by_seed, has_seeds, over_seeds
 
 
-def test_trainings_of_a_system_are_known_by_their_names() -> None:
+def test_trainings_of_a_system_are_known_by_their_names():
     assert by_seed(seeded()) == {"few": ("few, seed 1", "few, seed 2"), "plain": ("plain",)}
     assert has_seeds(seeded())
-    assert not has_seeds(sheet())
-    assert not has_seeds(sheet(systems=(trained("few, seed 1"), system("plain"))))
+    for unseeded in (sheet(), sheet(systems=(trained("few, seed 1"), system("plain")))):
+        assert not has_seeds(unseeded)
+        assert over_seeds(unseeded) is unseeded
 
 
-def test_scores_are_means_over_seeds() -> None:
+def test_scores_are_means_over_seeds():
     whole = over_seeds(seeded())
     assert [scores.name for scores in whole.systems] == ["few", "plain"]
     assert whole.mean("few", "en → X", "bleu") == 30.02 + 1.5
@@ -27,7 +28,7 @@ def test_scores_are_means_over_seeds() -> None:
     assert (whole.comparisons, whole.examples) == ((), ())
 
 
-def test_what_a_seed_lacks_has_no_mean() -> None:
+def test_what_a_seed_lacks_has_no_mean():
     lame = trained("few, seed 2")
     first, *others = lame.directions
     lame = replace(lame, directions=(replace(first, scores={"off": 1.0}), *others[1:]))
@@ -35,8 +36,3 @@ def test_what_a_seed_lacks_has_no_mean() -> None:
     rows = {row.direction: row.scores for row in whole.system("few").directions}
     assert "en-de" not in rows
     assert rows["en-ar"] == {"off": (4.01 + 1.0) / 2}
-
-
-def test_a_sheet_without_seeds_stays_as_it_is() -> None:
-    unseeded = sheet()
-    assert over_seeds(unseeded) is unseeded

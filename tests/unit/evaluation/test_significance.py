@@ -3,7 +3,6 @@
 import json
 import subprocess
 import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -29,7 +28,7 @@ def noisy(lines: list[str], share: float, seed: int) -> list[str]:
 
 
 @pytest.fixture(scope="module")
-def text() -> dict[str, list[str]]:
+def text():
     generator = np.random.default_rng(1)
     # an odd number of sentences, and uneven ones
     references = [" ".join(generator.choice(WORDS, size=3 + row % 13)) for row in range(81)]
@@ -43,7 +42,7 @@ def text() -> dict[str, list[str]]:
 
 @pytest.mark.parametrize("name", ["close", "better"])
 @pytest.mark.parametrize("key", PLAIN)
-def test_p_mean_and_interval_are_sacrebleus(text, key, name, monkeypatch) -> None:
+def test_p_mean_and_interval_are_sacrebleus(text, key, name, monkeypatch):
     monkeypatch.delenv("SACREBLEU_SEED", raising=False)
     references = text["reference"]
     named = [(row, text[row]) for row in ("baseline", name)]
@@ -74,7 +73,7 @@ def test_p_mean_and_interval_are_sacrebleus(text, key, name, monkeypatch) -> Non
     assert result.groups["all"] == difference
 
 
-def test_the_sacrebleu_command_gives_the_same_p(text, tmp_path: Path, monkeypatch) -> None:
+def test_the_sacrebleu_command_gives_the_same_p(text, tmp_path, monkeypatch):
     monkeypatch.delenv("SACREBLEU_SEED", raising=False)
     for name, lines in text.items():
         (tmp_path / name).write_text("".join(line + "\n" for line in lines), encoding="utf-8")
@@ -105,7 +104,7 @@ def random_systems(directions: int, shift: float) -> tuple[dict[str, Statistics]
     return systems
 
 
-def test_a_groups_mean_has_the_spread_of_independent_directions() -> None:
+def test_a_groups_mean_has_the_spread_of_independent_directions():
     system, baseline = random_systems(8, shift=0.3)
     result = compare("b", "a", "comet", system, baseline, {"all": list(system)}, samples=2000)
     group = result.groups["all"]
@@ -121,7 +120,21 @@ def test_a_groups_mean_has_the_spread_of_independent_directions() -> None:
     assert group.low < group.difference < group.high
 
 
-def test_groups_do_not_depend_on_the_order_or_the_number_of_directions() -> None:
+def test_directions_of_one_test_set_are_resampled_together():
+    """Two directions that are equal are one, if their sentences are the same; else two."""
+    (system, baseline) = random_systems(1, shift=0.3)
+    pair = [{**scores, "fr-l0": scores["en-l0"]} for scores in (system, baseline)]
+    groups = {"all": ["en-l0", "fr-l0"]}
+    one, two = (
+        compare("b", "a", "comet", *pair, groups, samples=2000, parallel=parallel)
+        for parallel in (frozenset(groups["all"]), frozenset())
+    )
+    assert one.groups["all"] == one.directions["en-l0"] == two.directions["en-l0"]
+    spread = [group.high - group.low for group in (one.groups["all"], two.groups["all"])]
+    assert spread[0] / spread[1] == pytest.approx(2**0.5, rel=0.1)
+
+
+def test_groups_do_not_depend_on_the_order_or_the_number_of_directions():
     system, baseline = random_systems(4, shift=0.5)
     first, *rest = system
     groups = {"some": [first, rest[0]]}
@@ -132,7 +145,7 @@ def test_groups_do_not_depend_on_the_order_or_the_number_of_directions() -> None
     assert vars(whole.groups["some"]) == pytest.approx(vars(part.groups["some"]))
 
 
-def test_means_leave_zeros_out_where_asked() -> None:
+def test_means_leave_zeros_out_where_asked():
     # without any variance within a direction, every resample is the test set's own scores
     system = {"a-b": segments(0, 0), "a-c": segments(20, 20)}
     baseline = {"a-b": segments(6, 6), "a-c": segments(4, 4)}
@@ -146,14 +159,14 @@ def test_means_leave_zeros_out_where_asked() -> None:
 
 
 @pytest.mark.parametrize("skip", [False, True])
-def test_means_of_resamples_are_those_of_the_sheet(skip) -> None:
+def test_means_of_resamples_are_those_of_the_sheet(skip):
     scores = np.random.default_rng(1).integers(0, 3, size=(4, 2, 50)).astype(np.float64)
     assert (scores.sum(axis=0) == 0).any()
     expected = [[mean(list(column), skip) for column in side.T] for side in scores.swapaxes(0, 1)]
     assert _means(scores, skip) == pytest.approx(np.array(expected))
 
 
-def test_identical_systems_do_not_differ_and_a_much_better_one_does(text) -> None:
+def test_identical_systems_do_not_differ_and_a_much_better_one_does(text):
     metric = text_metric("bleu", "en")
     same, better = (
         metric.statistics(text[row], text["reference"]) for row in ("baseline", "better")
@@ -170,7 +183,7 @@ def test_identical_systems_do_not_differ_and_a_much_better_one_does(text) -> Non
 
 
 @pytest.mark.parametrize("sentences", [1, 7])
-def test_a_difference_that_does_not_vary_says_nothing(sentences) -> None:
+def test_a_difference_that_does_not_vary_says_nothing(sentences):
     # of 7 equal sentences the sums of 0.1 and 63.7 differ in their last digits
     system, baseline = ({"a-b": segments(*[score] * sentences)} for score in (63.7, 0.1))
     result = compare("b", "a", "comet", system, baseline, {"all": ["a-b"]}, samples=100)
@@ -186,7 +199,7 @@ def test_a_difference_that_does_not_vary_says_nothing(sentences) -> None:
     assert row.difference > 50 and row.p == 1
 
 
-def test_only_shared_directions_count() -> None:
+def test_only_shared_directions_count():
     system = {"a-b": segments(1, 2), "b-a": segments(3, 4)}
     baseline = {"b-a": segments(4, 5), "c-a": segments(4, 5)}
     groups = {"all": ["a-b", "b-a", "c-a"], "none": ["a-b"]}
@@ -197,6 +210,6 @@ def test_only_shared_directions_count() -> None:
     assert result.groups["all"].difference == -1
 
 
-def test_different_test_sets_cannot_be_compared() -> None:
+def test_different_test_sets_cannot_be_compared():
     with pytest.raises(ValueError, match="2 sentences against 3"):
         compare("b", "a", "ter", {"a-b": segments(1, 2)}, {"a-b": segments(1, 2, 3)}, {})

@@ -6,7 +6,6 @@ from dataclasses import replace
 import pytest
 from support.sweep_sheets import sheet
 
-from tdo_plugin.errors import UserError
 from tdo_plugin.evaluation.sweep import MEAN, members, numeric, placed, points
 
 BLEU = {
@@ -26,37 +25,34 @@ def test_systems_stand_where_they_were_put():
         ("TE", "0.7"): SEEDS,
         ("AV", "1"): ["k = 0"],
     }
-
-
-def test_numbers_are_in_their_order():
-    places = ["k = 0.7=10", "k = 0=9", "base=-1"]
-    assert [value for _, value in placed(places, SHEET)] == ["-1", "9", "10"]
-    updates = placed(["k = 0.7=1000002", "k = 0=1000001", "base=1e5"], SHEET)
-    assert [value for _, value in updates] == ["100000", "1000001", "1000002"]
-
-
-def test_words_keep_their_order():
-    places = placed(["k = 0.7=much", "k = 0=0"], SHEET)
-    assert list(places) == [("", "much"), ("", "0")] and not numeric(places)
+    # numbers are in their order, words keep theirs
+    for values, ordered in (
+        (("10", "9", "-1"), ["-1", "9", "10"]),
+        (("1000002", "1000001", "1e5"), ["100000", "1000001", "1000002"]),
+        (("much", "0", "-1"), ["much", "0", "-1"]),
+    ):
+        names = ("k = 0.7", "k = 0", "base")
+        places = placed(
+            [f"{name}={value}" for name, value in zip(names, values, strict=True)], SHEET
+        )
+        assert [value for _, value in places] == ordered
+        assert numeric(places) == ("much" not in values)
     assert numeric(placed(["k = 0=-1e3"], SHEET))
     assert not numeric(placed(["k = 0=nan"], SHEET))
 
 
-@pytest.mark.parametrize(
-    ("places", "message"),
-    [
-        (["k = 0.7"], "`--x` must name one of base, k = 0.7, k = 0; it names k "),
-        (["k"], r"`--x` must be SYSTEM=\[LINE:\]VALUE; it is k"),
-        (["k = 0="], r"`--x` must be SYSTEM=\[LINE:\]VALUE; it is k = 0="),
-        (["k = 0=TE:"], r"`--x` must be SYSTEM=\[LINE:\]VALUE; it is k = 0=TE:"),
-        (["=1"], r"`--x` must be SYSTEM=\[LINE:\]VALUE; it is =1"),
-        (["other=1"], "`--x` must name one of base, k = 0.7, k = 0; it names other"),
-        (["k = 0.7=1", f"{SEEDS[1]}=2"], "`--x` must name each system once; k = 0.7, seed 2"),
-    ],
-)
-def test_places_that_are_refused(places, message):
-    with pytest.raises(UserError, match=message):
-        placed(places, SHEET)
+def test_places_that_are_refused(refused):
+    for places, names in (
+        (["k = 0.7"], "it names k "),
+        (["k"], "it is k"),
+        (["k = 0="], "it is k = 0="),
+        (["k = 0=TE:"], "it is k = 0=TE:"),
+        (["=1"], "it is =1"),
+        (["other=1"], "it names other"),
+        (["k = 0.7=1", f"{SEEDS[1]}=2"], "k = 0.7, seed 2"),
+    ):
+        with refused.raised(f"{places}", names=names):
+            placed(places, SHEET)
 
 
 def test_means_and_spreads_over_seeds():
@@ -87,13 +83,13 @@ def test_ratios_are_percent_of_the_baseline_s_mean():
     assert math.isnan(point.scores[MEAN][0])
 
 
-def test_groups_take_the_place_of_the_mean():
-    groups = {"all": ("a-b", "b-a"), "back": ("b-a",)}
-    grouped = replace(SHEET, groups=groups)
-    (point,) = points(grouped, placed(["k = 0.7=1"], grouped), "bleu", groups=["back", "all"])
+def test_groups_take_the_place_of_the_mean(refused):
+    grouped = replace(SHEET, groups={"all": ("a-b", "b-a"), "back": ("b-a",)})
+    place = placed(["k = 0.7=1"], grouped)
+    (point,) = points(grouped, place, "bleu", groups=["back", "all"])
     assert point.scores == {"a-b": (13, 15), "b-a": (21, 27), "back": (21, 27), "all": (17, 21)}
-    with pytest.raises(UserError, match="`--group` must be among all, back; it has other"):
-        points(grouped, placed(["k = 0.7=1"], grouped), "bleu", groups=["other"])
+    with refused.raised("another group", names="--group"):
+        points(grouped, place, "bleu", groups=["other"])
 
 
 def test_means_are_those_of_the_sheet():
@@ -102,13 +98,12 @@ def test_means_are_those_of_the_sheet():
     assert point.scores[MEAN] == (11,) == (skipping.mean("k = 0", "all", "bleu"),)
 
 
-def test_scores_that_are_missing():
+def test_scores_that_are_missing(refused):
     incomplete = sheet({"one": {"a-b": 1.0, "b-a": 1.0}, "two": {"a-b": 1.0}})
-    message = "`SCORES` must have BLEU for every direction of each system; two has none for b-a"
-    with pytest.raises(UserError, match=message):
-        points(incomplete, placed(["two=1"], incomplete), "bleu")
-    with pytest.raises(UserError, match="must have chrF"):
-        points(incomplete, placed(["one=1"], incomplete), "chrf")
-    none = sheet({"one": {}})
-    with pytest.raises(UserError, match="must have scores for a direction"):
-        points(none, placed(["one=1"], none), "bleu")
+    for scores, name, metric, names in (
+        (incomplete, "two", "bleu", "two has none for b-a"),
+        (incomplete, "one", "chrf", "chrF"),
+        (sheet({"one": {}}), "one", "bleu", "scores for a direction"),
+    ):
+        with refused.raised(names, names=names):
+            points(scores, placed([f"{name}=1"], scores), metric)

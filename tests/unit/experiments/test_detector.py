@@ -10,7 +10,7 @@ from tdo_plugin.experiments.library import find, setting_of
 
 
 @pytest.fixture
-def downloaded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def downloaded(tmp_path, monkeypatch):
     """A file where fasttext-langdetect keeps lid.176; it reads as one."""
     monkeypatch.delenv("LID", raising=False)
     monkeypatch.setenv("FTLANG_CACHE", str(tmp_path))
@@ -21,16 +21,14 @@ def downloaded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "lid.176.bin"
 
 
-def test_a_download_is_taken_only_where_the_scale_says_so(downloaded: Path) -> None:
+def test_a_download_is_taken_only_where_the_scale_says_so(downloaded):
     said: list[str] = []
     assert detector.lid_words(False, said.append) == () and not said
     assert detector.lid_words(True, said.append) == ("--lid", str(downloaded))
     assert said == [f"off-target rates: by {downloaded}"]
 
 
-def test_one_that_cannot_be_read_is_not_taken(
-    downloaded: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_one_that_cannot_be_read_is_not_taken(downloaded, monkeypatch):
     def fail(path: Path) -> None:
         raise UserError("no fasttext")
 
@@ -40,21 +38,19 @@ def test_one_that_cannot_be_read_is_not_taken(
     assert said == ["off-target rates: by a classifier trained on the corpus (no fasttext)"]
 
 
-def test_lid_goes_first_and_must_be_readable(
-    downloaded: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_lid_goes_first_and_must_be_readable(downloaded, refused, monkeypatch):
     monkeypatch.setenv("LID", str(downloaded))
     assert detector.lid_words(False, print) == ("--lid", str(downloaded))
     monkeypatch.setattr(detector, "find_spec", lambda name: None)
-    with pytest.raises(UserError, match="unless the module fasttext is installed"):
+    with refused.raised("no fasttext", names="LID"):
         detector.lid_words(False, print)
     monkeypatch.setenv("LID", "gone")
-    with pytest.raises(UserError, match=r"`LID` must name .*; gone is not a file"):
+    with refused.raised("no file", names="gone"):
         detector.lid_words(False, print)
 
 
 @pytest.mark.parametrize("paper", ["tdo", "opus100", "tpdm", "tlm", "neurons"])
-def test_only_tdo_was_evaluated_with_it(paper: str) -> None:
+def test_only_tdo_was_evaluated_with_it(paper):
     for scale in ("toy", "full"):
         setting = setting_of(find(paper), scale, {})
         said = setting.said("detector")

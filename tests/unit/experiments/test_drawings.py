@@ -55,7 +55,7 @@ def drawings(folder: Path, table: str, seeds: int = 1) -> tuple[Plan, list[Step]
     return plan, [plan.graph[goal] for goal in goals]
 
 
-def test_what_is_drawn_of_every_table_comes_behind_its_own(tmp_path: Path) -> None:
+def test_what_is_drawn_of_every_table_comes_behind_its_own(tmp_path):
     _, (probe, curve) = drawings(tmp_path, "table1")
     run = tmp_path / "run"
     (command,) = curve.commands
@@ -66,7 +66,7 @@ def test_what_is_drawn_of_every_table_comes_behind_its_own(tmp_path: Path) -> No
     assert probe.text == run / "table1" / "probe.txt"
 
 
-def test_each_training_may_have_a_drawing_of_its_own(tmp_path: Path) -> None:
+def test_each_training_may_have_a_drawing_of_its_own(tmp_path):
     _, (first, second, curve) = drawings(tmp_path, "table1", 2)
     run = tmp_path / "run"
     for step, end in ((first, ""), (second, "+seed=2")):
@@ -81,9 +81,7 @@ def test_each_training_may_have_a_drawing_of_its_own(tmp_path: Path) -> None:
     ]
 
 
-def test_a_table_without_rows_runs_scripts_and_keeps_what_they_print(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_table_without_rows_runs_scripts_and_keeps_what_they_print(tmp_path, monkeypatch):
     plan, (step,) = drawings(tmp_path, "table2")
     assert step.needs == ()
     assert shown(step.commands[0]).startswith("+ python benchmarks/sizes.py one ")
@@ -105,7 +103,7 @@ def test_a_table_without_rows_runs_scripts_and_keeps_what_they_print(
     assert printed.read_text() == "one\ntwo\n"
 
 
-def test_a_table_without_rows_has_none_to_choose_from(tmp_path: Path) -> None:
+def test_a_table_without_rows_has_none_to_choose_from(tmp_path):
     plan, _ = drawings(tmp_path, "table2")
-    with pytest.raises(UserError, match="`--rows` must be left out with table2, which has none"):
+    with pytest.raises(UserError, match="`--rows`"):
         PlannedTable(plan, "table2", ["plain"])

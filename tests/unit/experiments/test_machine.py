@@ -1,7 +1,5 @@
 """The machine that steps run on: GPUs or cores of each, and the machines of a Slurm job."""
 
-from pathlib import Path
-
 import pytest
 
 from tdo_plugin.errors import UserError
@@ -9,7 +7,7 @@ from tdo_plugin.experiments.machine import Machine
 
 
 @pytest.fixture(autouse=True)
-def alone(monkeypatch: pytest.MonkeyPatch) -> None:
+def alone(monkeypatch):
     for name in ("SLURM_JOB_NUM_NODES", "CUDA_VISIBLE_DEVICES", "OMP_NUM_THREADS"):
         monkeypatch.delenv(name, raising=False)
 
@@ -26,11 +24,11 @@ def alone(monkeypatch: pytest.MonkeyPatch) -> None:
         (4, None, 2, ((0, 1), (2, 3))),
     ],
 )
-def test_gpus_are_dealt_out(gpus: int, jobs: int | None, each: int, slots: object) -> None:
+def test_gpus_are_dealt_out(gpus, jobs, each, slots):
     assert Machine.of(gpus, jobs, each, None).slots == slots
 
 
-def test_the_words_of_a_step() -> None:
+def test_the_words_of_a_step():
     machine = Machine.of(8, None, 8, None)
     (slot,) = machine.slots
     assert machine.words("train", slot) == machine.words("all", slot) == ["--gpus", "8"]
@@ -41,38 +39,29 @@ def test_the_words_of_a_step() -> None:
     assert cpu.environment(()) == {"OMP_NUM_THREADS": "3"} and cpu.launcher("train") == []
 
 
-def test_gpus_are_those_that_are_visible(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_gpus_are_those_that_are_visible(monkeypatch):
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "5,7")
+    monkeypatch.setenv("OMP_NUM_THREADS", "5")  # is inherited
+    assert Machine.of(0, 2, 1, None).environment(()) == {}
     assert Machine.of(2, None, 1, None).environment((1,)) == {"CUDA_VISIBLE_DEVICES": "7"}
-    with pytest.raises(UserError, match="`--gpus-each` must be at most 2; it is 3"):
+    with pytest.raises(UserError, match="`--gpus-each`"):
         Machine.of(2, None, 3, None)
 
 
-def test_threads_that_are_set_are_inherited(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("OMP_NUM_THREADS", "5")
-    assert Machine.of(0, 2, 1, None).environment(()) == {}
-
-
-def test_jobs_of_slurm_are_what_computes() -> None:
+def test_jobs_of_slurm_are_what_computes():
     machine = Machine.of_slurm(2, 3, None, ["--time=9"])
     assert machine.jobs == ((0, 1),) * 3 and machine.slots == ((), ())
     assert machine.submits("train") and machine.submits("one") and not machine.submits("")
     assert not Machine.of(2, None, 1, None).submits("train")
 
 
-def test_all_machines_of_a_slurm_job_train_together(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_all_machines_of_a_slurm_job_train_together(tmp_path, monkeypatch):
     (tmp_path / "scontrol").write_text("#!/bin/sh\necho first; echo second\n")
     (tmp_path / "scontrol").chmod(0o755)
-    for name, text in (
-        ("PATH", f"{tmp_path}:/usr/bin:/bin"),
-        ("SLURM_JOB_NUM_NODES", "2"),
-        ("SLURM_JOB_NODELIST", "two"),
-        ("SLURM_JOB_ID", "41234"),
-        ("SLURM_CPUS_PER_TASK", "6"),
-    ):
-        monkeypatch.setenv(name, text)
+    job = {"JOB_NUM_NODES": "2", "JOB_NODELIST": "two", "JOB_ID": "41234", "CPUS_PER_TASK": "6"}
+    for name, text in job.items():
+        monkeypatch.setenv(f"SLURM_{name}", text)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
     machine = Machine.of(4, None, 4, None)
     (slot,) = machine.slots
     where = ["--nodes", "2", "--rendezvous", "first:21234"]
@@ -81,5 +70,5 @@ def test_all_machines_of_a_slurm_job_train_together(
     assert machine.launcher("train")[:3] == ["srun", "--nodes", "2"]
     assert machine.launcher("all") == []
     assert machine.environment(slot)["SRUN_CPUS_PER_TASK"] == "6"
-    with pytest.raises(UserError, match="`--jobs` must be 1 with the 2 machines of this Slurm job"):
+    with pytest.raises(UserError, match="`--jobs`"):
         Machine.of(4, 2, 2, None)

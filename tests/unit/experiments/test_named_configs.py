@@ -3,7 +3,6 @@
 import pytest
 from support.experiments import TEXT
 
-from tdo_plugin.errors import UserError
 from tdo_plugin.experiments.estimates import usual_assumptions
 from tdo_plugin.experiments.named_configs import named_config
 
@@ -28,8 +27,6 @@ def test_a_file_of_flags(mine):
     named = named_config("small/one.conf")
     assert (named.name, named.place) == ("small/one", f"{mine}/small/one.conf")
     assert named.config.flags == {"--lr": ["0.1"]} and named.system is None
-    with pytest.raises(UserError, match=r"`--scale` must be left out with a file of flags; it is"):
-        named_config("small/one.conf", "toy")
 
 
 def test_a_system_of_experiments(mine):
@@ -65,32 +62,6 @@ def test_what_only_a_run_makes_is_needed():
     assert masked.config == named_config("mine.toml/tdo").config
 
 
-@pytest.mark.parametrize(
-    ("text", "scale", "message"),
-    [
-        ("none.conf", None, r"`CONFIG` must be an existing file, or FILE/SYSTEM of .*; none.conf "),
-        (".", None, r"`CONFIG` must be an existing file, or .*; \. is neither"),
-        ("quickstart", None, "must be an existing file, or FILE/SYSTEM .*; quickstart is neither"),
-        ("quickstart/", None, "must be an existing file, or FILE/.*; quickstart/ is neither"),
-        (
-            "papers/tdo",
-            None,
-            "`CONFIG` must be .* of an experiment file .*quickstart, .*; papers/tdo is",
-        ),
-        ("gone.toml/tdo", None, "`CONFIG` must be .*, or a path.; gone.toml/tdo is neither"),
-        ("mine.toml/none", None, "mine.toml, system none: unknown part none; known: base, tdo"),
-        ("mine.toml/tdo", "huge", "`--scale` must be one of toy, smoke, full; it is huge"),
-        ("mine.toml/large", "toy", "`--scale` must be a scale of mine/large; it is toy"),
-        ("bad.toml/tdo", None, "bad.toml must be TOML; "),
-    ],
-)
-def test_what_is_refused(mine, text, scale, message):
-    (mine / "bad.toml").write_text("title = \n")
-    with pytest.raises(UserError, match=message) as error:
-        named_config(text, scale)
-    assert "\n" not in str(error.value)
-
-
 def test_what_is_usual_of_estimates():
     def usual(name, scale=None):
         named = named_config(f"mine.toml/{name}", scale)
@@ -99,3 +70,23 @@ def test_what_is_usual_of_estimates():
     assert usual("tdo") == "--vocab-size 64000 --epoch-sentences 100"
     assert usual("tdo+N=5", "smoke") == "--vocab-size 5000"
     assert usual("tdo+robt", "toy") == "--vocab-size 3000 --done 100"
+
+
+def test_what_is_refused(mine, refused):
+    (mine / "bad.toml").write_text("title = \n")
+    (mine / "one.conf").write_text("--lr 0.1\n")
+    refused.rows(
+        """
+        flags none.conf                 :: none.conf
+        flags .                         :: . is neither
+        flags quickstart                :: quickstart is neither
+        flags quickstart/               :: quickstart/ is neither
+        flags papers/tdo                :: papers/tdo is neither
+        flags gone.toml/tdo             :: gone.toml/tdo is neither
+        flags mine.toml/none            :: unknown part none
+        flags mine.toml/tdo --scale huge   :: huge
+        flags mine.toml/large --scale toy  :: mine/large
+        flags one.conf --scale toy      :: --scale
+        flags bad.toml/tdo              :: bad.toml must be TOML
+        """
+    )

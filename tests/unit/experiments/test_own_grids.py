@@ -23,20 +23,20 @@ def planned(file: str, table: str, scale: str) -> PlannedTable:
         ("tpdm-game", "game", "multi30k", 66, 52),
     ],
 )
-def test_cells_and_trainings(file: str, table: str, scale: str, count: int, trainings: int) -> None:
+def test_cells_and_trainings(file, table, scale, count, trainings):
     shown = planned(file, table, scale)
     steps = [step.kind for step in shown.plan.graph.closure(shown.goals)]
     assert (len(shown.rows), steps.count("training")) == (count, trainings)
     assert ("translation" in steps) == (file == "quickstart")
 
 
-def test_the_quickstart_s_grid_shares_a_training_with_its_table() -> None:
+def test_the_quickstart_s_grid_shares_a_training_with_its_table():
     shown = planned("quickstart", "grid", "toy")
     names = [step.name for step in shown.plan.graph if step.kind == "training"]
     assert names[0] == "prefix-decoder-only/training"
 
 
-def test_what_an_axis_changes_stands_against_the_scale() -> None:
+def test_what_an_axis_changes_stands_against_the_scale():
     plan = planned("two-stage-start", "starts", "toy").plan
 
     def flags(setup: str) -> dict[str, list[str]]:

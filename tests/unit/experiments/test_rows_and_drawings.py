@@ -60,64 +60,43 @@ def planned(folder: Path, scale: str, given: Mapping[str, str] = {}, *rows: str)
     return PlannedTable(Plan(setting, folder / "run", Inputs({})), "table1", rows)
 
 
+BASE, START = {"plain": "one: base"}, {"plain+start": "one: start"}
+PAPER = {"plain+loss": "one: loss, paper"}
+AUTHORS = {"plain+loss+losses=authors": "one: loss, authors"}
+RECIPE = {
+    "plain+start+losses=recipe": "one: start, recipe",
+    "plain+loss+losses=recipe": "one: loss, recipe",
+}
+
+
 @pytest.mark.parametrize(
     ("scale", "given", "rows"),
     [
-        (
-            "full",
-            {},
-            {
-                "plain": "one: base",
-                "plain+start": "one: start",
-                "plain+loss": "one: loss, paper",
-                "plain+loss+losses=authors": "one: loss, authors",
-            },
-        ),
-        (
-            "full",
-            {"losses": "authors"},
-            {
-                "plain": "one: base",
-                "plain+start": "one: start",
-                "plain+loss+losses=authors": "one: loss, authors",
-            },
-        ),
-        ("full", {"losses": "paper"}, {"plain": "one: base", "plain+loss": "one: loss, paper"}),
-        (
-            "full",
-            {"losses": "recipe"},
-            {
-                "plain": "one: base",
-                "plain+start+losses=recipe": "one: start, recipe",
-                "plain+loss+losses=recipe": "one: loss, recipe",
-            },
-        ),
+        ("full", {}, BASE | START | PAPER | AUTHORS),
+        ("full", {"losses": "authors"}, BASE | START | AUTHORS),
+        ("full", {"losses": "paper"}, BASE | PAPER),
+        ("full", {"losses": "recipe"}, BASE | RECIPE),
         ("small", {}, {"plain+start": "one: start", "plain+loss": "one: loss"}),
     ],
 )
-def test_names_and_labels_of_an_options_values(
-    tmp_path: Path, scale: str, given: Mapping[str, str], rows: Mapping[str, str]
-) -> None:
+def test_names_and_labels_of_an_options_values(tmp_path, scale, given, rows):
     labels = {row.name: row.label for row in planned(tmp_path, scale, given).rows}
     assert {name: labels.get(name) for name in rows} == rows
     losses = {name for name in labels if "losses=" in name}
     assert losses == {name for name in rows if "losses=" in name}
 
 
-def test_drawings_take_rows_with_a_word_and_a_baseline(tmp_path: Path) -> None:
+def test_drawings_take_rows_with_a_word_and_a_baseline(tmp_path):
     table = planned(tmp_path, "full")
     (command,) = table.plan.graph["table1/curve-authors/drawing"].commands
     words = command[command.index("--x") : command.index("--out")]
     assert words == ("--x", "loss, authors", "--baseline", "one: base")
+    # those with models have a device
+    assert table.plan.graph["table1/preference/drawing"].device == "one"
+    assert table.plan.graph["table1/curve-paper/drawing"].device == ""
 
 
 @pytest.mark.parametrize("rows", [("plain+loss*",), ("plain",)])
-def test_nothing_is_drawn_without_a_baseline_or_rows(tmp_path: Path, rows: tuple[str, ...]) -> None:
+def test_nothing_is_drawn_without_a_baseline_or_rows(tmp_path, rows):
     goals = planned(tmp_path, "full", {}, *rows).goals
     assert goals == ["table1/report", "table1/preference/drawing"]
-
-
-def test_drawings_with_models_have_a_device(tmp_path: Path) -> None:
-    table = planned(tmp_path, "full")
-    assert table.plan.graph["table1/preference/drawing"].device == "one"
-    assert table.plan.graph["table1/curve-paper/drawing"].device == ""

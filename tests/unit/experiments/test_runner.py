@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from support import experiment_stand_in
+from support.covering import mostly_full
 from support.experiments import noted, planned
 from support.processes import until
 
@@ -55,9 +56,9 @@ def test_everything_is_done_once(tmp_path):
     troubles, said = run(planned(tmp_path, "table1"))
     assert troubles == {}
     names = [words[0] for words in noted(tmp_path)]
-    assert sorted(set(names)) == [
-        "average", "corpus", "preprocess", "report", "score", "train", "translate",
-    ]  # fmt: skip
+    assert {*names} == {
+        *("average", "corpus", "preprocess", "report", "score", "train", "translate")
+    }
     assert names.count("train") == 3
     assert names.index("preprocess") < names.index("train") < names.index("score")
     assert any("+ fairseq-train stock" in line for line in said)
@@ -66,29 +67,13 @@ def test_everything_is_done_once(tmp_path):
     assert again == {} and len(noted(tmp_path)) == len(names)
 
 
-def test_files_of_a_step_are_written_as_they_are(tmp_path):
-    graph = Graph(tmp_path / "run")
-    file, out = tmp_path / "run" / "cells.json", tmp_path / "run" / "out"
-    text = '{"label": "one\u2028line"}\n'
-    graph.add(
-        Step("out/made", "made", (("average", "--output", str(out)),), (), (out,), {file: text})
-    )
-    assert Runner(graph, Machine.of(0, 2, 1, 1), print).run(["out/made"]) == {}
-    assert file.read_text(encoding="utf-8") == text
-
-
-def test_tables_share_what_they_have_in_common(tmp_path):
-    run(planned(tmp_path, "table1", "toy", 1, "tdo"))
-    before = len(noted(tmp_path))
-    run(planned(tmp_path, "parts", "toy", 1, "tdo+robt"))
-    later = [words for words in noted(tmp_path)[before:] if words[0] == "train"]
-    assert [Path(words[1]).parent.name for words in later] == ["tdo+robt"]
-    start = later[0][later[0].index("--restore-file") + 1]
-    assert start.endswith("run/tdo/checkpoints/checkpoint_last.pt")
-
-
-def test_what_depends_on_something_else_now_is_made_anew(tmp_path):
-    run(planned(tmp_path, "table1", "toy", 1, "base", "tdo"))
+def test_what_is_gone_or_depends_on_something_else_now_is_made_anew(tmp_path, monkeypatch):
+    table = planned(tmp_path, "table1", "toy", 1, "base", "tdo")
+    run(table)
+    (tmp_path / "run" / "table1" / "scores.json").unlink()
+    assert to_do(table.plan.graph, table.goals) == []  # the report is there
+    (tmp_path / "run" / ".steps" / "table1" / "report.json").unlink()
+    assert [step.kind for step in to_do(table.plan.graph, table.goals)] == ["scores", "report"]
     before = len(noted(tmp_path))
     run(planned(tmp_path, "table1", "toy", 1, "base", "tdo", form="disjoint"))
     assert [words[0] for words in noted(tmp_path)[before:]].count("train") == 2
@@ -96,15 +81,26 @@ def test_what_depends_on_something_else_now_is_made_anew(tmp_path):
     other.mkdir()
     run(planned(other, "table1", "toy", 1, "base", "tdo", form="disjoint"))
     assert made(tmp_path) == made(other)
+    before = len(noted(tmp_path))
+    run(planned(tmp_path, "parts", "toy", 1, "tdo+robt", form="disjoint"))  # shares a training
+    (later,) = (words for words in noted(tmp_path)[before:] if words[0] == "train")
+    assert Path(later[1]).parent.name == "tdo+robt"
+    start = later[later.index("--restore-file") + 1]
+    assert start.endswith("run/tdo/checkpoints/checkpoint_last.pt")
+    output = tmp_path / "run" / "tdo" / "output"
+    assert any(output.iterdir())
+    monkeypatch.setenv("FAILS", "train:/tdo/")  # which leaves no translations of an older model
+    troubles, _ = run(planned(tmp_path, "table1", "toy", 1, "base", "tdo"))
+    assert "tdo/training" in troubles and not any(output.iterdir())
 
 
-def test_what_is_gone_is_made_anew(tmp_path):
-    table = planned(tmp_path, "table1", "toy", 1, "tdo")
-    run(table)
-    (tmp_path / "run" / "table1" / "scores.json").unlink()
-    assert to_do(table.plan.graph, table.goals) == []  # the report is there
-    (tmp_path / "run" / ".steps" / "table1" / "report.json").unlink()
-    assert [step.kind for step in to_do(table.plan.graph, table.goals)] == ["scores", "report"]
+def test_files_of_a_step_are_written_as_they_are(tmp_path):
+    graph, run_folder = Graph(tmp_path / "run"), tmp_path / "run"
+    file, out = run_folder / "cells.json", run_folder / "out"
+    text, command = '{"label": "one\u2028line"}\n', ("average", "--output", str(out))
+    graph.add(Step("out/made", "made", (command,), (), (out,), {file: text}))
+    assert Runner(graph, Machine.of(0, 2, 1, 1), print).run(["out/made"]) == {}
+    assert file.read_text(encoding="utf-8") == text
 
 
 def test_a_failure_keeps_back_what_needs_it_and_no_more(tmp_path, monkeypatch):
@@ -129,7 +125,8 @@ def test_the_peak_memory_of_a_training_is_said(tmp_path, monkeypatch):
     graph, said = Graph(tmp_path / "run"), []
     graph.add(Step("tdo/training", "training", (("train",),), (), (tmp_path / "model",)))
     Runner(graph, Machine.of(0, 2, 1, 1), said.append).run(["tdo/training"])
-    assert said[-1] == "tdo/training: done in 1 s, peak memory 0.2 GiB"
+    done = r"tdo/training: done in \d+ s, peak memory 0\.2 GiB"  # longer on a busy machine
+    assert re.fullmatch(done, said[-1])
 
 
 def test_a_training_that_is_killed_is_told_as_such(tmp_path, monkeypatch):
@@ -162,25 +159,14 @@ def test_a_failed_row_is_marked_and_the_others_are_reported(tmp_path, monkeypatc
     monkeypatch.setenv("FAILS", "")
     before = len(noted(tmp_path))
     assert run(planned(tmp_path, "table1"))[0] == {}
-    assert [words[0] for words in noted(tmp_path)[before:]] == [
-        "train", "average", "translate", "score", "report",
-    ]  # fmt: skip
+    again = [words[0] for words in noted(tmp_path)[before:]]
+    assert again == ["train", "average", "translate", "score", "report"]
     monkeypatch.setenv("FAILS", "train")
     other = tmp_path / "other"
     other.mkdir()
     assert set(run(planned(other, "table1"))[0]) == {
         f"{name}/training" for name in ("base", "tdo", "tdo+instrucl")
     }
-
-
-def test_a_failed_row_has_no_translations_of_an_older_model(tmp_path, monkeypatch):
-    rows = ("base", "tdo")
-    run(planned(tmp_path, "table1", "toy", 1, *rows))
-    output = tmp_path / "run" / "tdo" / "output"
-    assert any(output.iterdir())
-    monkeypatch.setenv("FAILS", "train:/tdo/")
-    troubles, _ = run(planned(tmp_path, "table1", "toy", 1, *rows, form="disjoint"))
-    assert "tdo/training" in troubles and not any(output.iterdir())
 
 
 def test_nothing_is_begun_again_in_a_folder_in_use(tmp_path, monkeypatch):
@@ -241,7 +227,7 @@ def test_a_tables_folder_has_what_was_asked_for_last(tmp_path):
 
 
 def test_an_ended_training_goes_on(tmp_path, monkeypatch):
-    monkeypatch.setenv("PAUSE", "3")
+    monkeypatch.setenv("TRAINS", "3")
     table = planned(tmp_path, "parts", "toy", 1, "tdo+robt")
     process = _started(tmp_path, "parts", "tdo+robt")
     checkpoint = tmp_path / "run" / "tdo+robt" / "checkpoints" / "checkpoint_last.pt"
@@ -250,7 +236,7 @@ def test_an_ended_training_goes_on(tmp_path, monkeypatch):
     assert process.wait(20) == 143
     lines = len(checkpoint.read_text().splitlines())
     assert lines < 10
-    monkeypatch.setenv("PAUSE", "0")
+    monkeypatch.setenv("TRAINS", "0")
     assert run(table)[0] == {}
     assert len(checkpoint.read_text().splitlines()) == 10
     starts = [words for words in noted(tmp_path) if "--restore-file" in words]
@@ -274,8 +260,10 @@ def _started(folder, table, *rows):
     return subprocess.Popen(words, stdout=subprocess.DEVNULL)
 
 
-@pytest.mark.long
-def test_killed_at_thirty_moments_it_makes_what_an_undisturbed_run_makes(tmp_path, monkeypatch):
+@pytest.mark.parametrize("kills", mostly_full([6, 30]))
+def test_killed_again_and_again_it_makes_what_an_undisturbed_run_makes(
+    kills, tmp_path, monkeypatch
+):
     undisturbed = tmp_path / "undisturbed"
     undisturbed.mkdir()
     run(planned(undisturbed, "parts"))
@@ -283,10 +271,10 @@ def test_killed_at_thirty_moments_it_makes_what_an_undisturbed_run_makes(tmp_pat
     folder.mkdir()
     monkeypatch.setenv("PAUSE", "0.2")
     moments = random.Random(1)
-    for _ in range(30):
+    for _ in range(kills):
         process = _started(folder, "parts")
         try:
-            process.wait(0.6 + 1.5 * moments.random())
+            process.wait(0.6 + moments.random())
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()

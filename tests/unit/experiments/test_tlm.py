@@ -29,14 +29,14 @@ def rows_of(number: str) -> list[str]:
 
 
 @pytest.mark.parametrize("scale", ["toy", "smoke", "multi30k", "full"])
-def test_the_grid_has_a_cell_for_each_row_of_the_paper(scale: str) -> None:
+def test_the_grid_has_a_cell_for_each_row_of_the_paper(scale):
     for content in cells("table9", scale):
         assert [cell["row"] for cell in content["cells"]] == rows_of("9")
         assert len({cell["run"] for cell in content["cells"]}) == 29  # four pairs share one
 
 
 @pytest.mark.parametrize("number", list(BEST))
-def test_other_tables_are_of_the_best_cells(number: str) -> None:
+def test_other_tables_are_of_the_best_cells(number):
     (content,) = cells(f"table{number}", "toy")
     (axis,) = content["best"]
     assert axis == BEST[number] and not content["every"]
@@ -44,7 +44,7 @@ def test_other_tables_are_of_the_best_cells(number: str) -> None:
     assert content["best"][axis]["published"] == f"tlm:{number}"
 
 
-def test_two_language_pairs_are_two_grids_with_the_paper_s_data() -> None:
+def test_two_language_pairs_are_two_grids_with_the_paper_s_data():
     small, full = planned("table9", "toy"), planned("table9", "full")
     assert small.blocks() == ["de-en"] and full.blocks() == ["de-en", "en-ro"]
     assert small.left_out == ["en-ro/encoder-decoder", "en-ro/tlm"]
@@ -55,7 +55,7 @@ def test_two_language_pairs_are_two_grids_with_the_paper_s_data() -> None:
     assert sum("--lang-pairs en-ro\n" in text for text in texts) == 29
 
 
-def test_without_the_loss_nothing_says_its_task() -> None:
+def test_without_the_loss_nothing_says_its_task():
     table = planned("table9", "toy")
     for row in table.rows:
         flags = table.plan.system(row.systems[0]).config(lambda expression, scope: None).flags
@@ -63,7 +63,7 @@ def test_without_the_loss_nothing_says_its_task() -> None:
         assert ("--reconstruction-task" in flags) != without
 
 
-def test_table_7_translates_its_text_back_with_the_other_direction() -> None:
+def test_table_7_translates_its_text_back_with_the_other_direction():
     table = planned("table7", "full")
     steps = {step.name: step for step in table.plan.graph.closure(table.goals)}
     (command,) = steps["mono/back-translated/made"].commands

@@ -38,15 +38,13 @@ def flags(scale: str, system: str) -> Mapping[str, list[str]]:
         ("multiun/small+late+5-steps", FULL | LATE | STEPS),
     ],
 )
-def test_rows_with_l_d_take_what_the_adversary_needs_at_small_scales(
-    system: str, expected: Mapping[str, list[str]]
-) -> None:
+def test_rows_with_l_d_take_what_the_adversary_needs_at_small_scales(system, expected):
     names = LATE | STEPS | LIGHT | DETACHED
     found = {name: words for name, words in flags("toy", system).items() if name in names}
     assert found == expected
 
 
-def test_at_full_all_is_as_printed() -> None:
+def test_at_full_all_is_as_printed():
     for name in ("tpdm", "tpdm+gate", "sinusoidal-anchor", "without-l_p"):
         found = flags("full", f"multiun/base+{name}")
         assert not {*LATE, *STEPS, *DETACHED, "--tdo-init"} & {*found}
@@ -63,9 +61,7 @@ def test_at_full_all_is_as_printed() -> None:
         ("full", "multiun/small+late+5-steps", "333000"),
     ],
 )
-def test_no_checkpoint_is_chosen_before_l_d_has_its_weight(
-    scale: str, system: str, least: str
-) -> None:
+def test_no_checkpoint_is_chosen_before_l_d_has_its_weight(scale, system, least):
     made = plan(scale)
     (command,) = made.graph[made.checkpoint(system)].commands
     assert command[3:7] == ("--best", "1", "--from-update", least)

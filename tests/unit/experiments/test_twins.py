@@ -63,7 +63,7 @@ def steps(folder: Path, row: str, kind: str) -> list[str]:
 
 
 @pytest.mark.parametrize("row", ["base+same", "base+flag+without", "same+base", "base+text=y"])
-def test_systems_of_equal_flags_are_one_training_and_one_output(tmp_path: Path, row: str) -> None:
+def test_systems_of_equal_flags_are_one_training_and_one_output(tmp_path, row):
     for kind, name in (("training", "training"), ("checkpoint", "checkpoint")):
         assert steps(tmp_path, row, kind) == [f"base/{name}"]
     assert steps(tmp_path, row, "translation") == ["base/output/all"]
@@ -73,11 +73,11 @@ def test_systems_of_equal_flags_are_one_training_and_one_output(tmp_path: Path, 
 
 
 @pytest.mark.parametrize("row", ["base+flag", "base+elsewhere", "base+seed=2"])
-def test_others_are_trained_for_themselves(tmp_path: Path, row: str) -> None:
+def test_others_are_trained_for_themselves(tmp_path, row):
     assert steps(tmp_path, row, "training") == [f"{row}/training"]
 
 
-def test_one_training_may_be_tested_in_two_ways(tmp_path: Path) -> None:
+def test_one_training_may_be_tested_in_two_ways(tmp_path):
     row = "base+tested-otherwise"
     assert steps(tmp_path, row, "training") == ["base/training"]
     assert steps(tmp_path, row, "checkpoint") == [f"{row}/checkpoint"]
@@ -87,7 +87,7 @@ def test_one_training_may_be_tested_in_two_ways(tmp_path: Path) -> None:
     assert str(tmp_path / "run" / row / "average.pt") in command
 
 
-def test_what_they_go_on_with_counts(tmp_path: Path) -> None:
+def test_what_they_go_on_with_counts(tmp_path):
     assert steps(tmp_path, "base+same+tuned", "training") == [
         *("base/training", "base+tuned/training"),
     ]
@@ -96,16 +96,14 @@ def test_what_they_go_on_with_counts(tmp_path: Path) -> None:
     assert steps(tmp_path, row, "training") == ["base/training", f"{row}/training"]
 
 
-def test_what_is_made_for_them_counts_by_its_place(tmp_path: Path) -> None:
+def test_what_is_made_for_them_counts_by_its_place(tmp_path):
     made, _ = plan(tmp_path, "base+made")
     twins = made.twins
     assert twins.trained_as("base+made+text=x") == "base+made"
     assert twins.trained_as("base+made+text=y") == "base+made+text=y"
 
 
-def test_rows_that_come_to_the_same_are_shown_once_unless_twins_are_asked_for(
-    tmp_path: Path,
-) -> None:
+def test_rows_that_come_to_the_same_are_shown_once_unless_twins_are_asked_for(tmp_path):
     _, table = plan(tmp_path, 'base" = "one"\n"base+same')
     assert [row.name for row in table.rows] == ["base", "base+same"]
     path = tmp_path / "file.toml"

@@ -34,16 +34,11 @@ def test_nothing_but_imports_is_changed():
     text = (module.ROOT / "tdo_plugin/modules/methods/adapters.py").read_text(encoding="utf-8")
     header, _, exported = FILES["adapters.py"].partition("\n")
     assert header.startswith("# tdo_plugin/modules/methods/adapters.py of tdo_plugin ")
-    changed = [
-        (old, new)
-        for old, new in zip(text.splitlines(), exported.splitlines(), strict=True)
-        if old != new
-    ]
-    assert (
-        "from tdo_plugin.modules.layer import Residual",
-        "from .layer import Residual",
-    ) in changed
-    assert all(old.startswith("from tdo_plugin.") for old, _ in changed)
+    lines = zip(text.splitlines(), exported.splitlines(), strict=True)
+    changed = {old: new for old, new in lines if old != new}
+    residual = "from tdo_plugin.modules.layer import Residual"
+    assert changed[residual] == "from .layer import Residual"
+    assert all(old.startswith("from tdo_plugin.") for old in changed)
 
 
 def test_entries_import_all_that_they_need():
@@ -54,20 +49,15 @@ def test_entries_import_all_that_they_need():
     assert entry == others - {"modeling_tdo", "tokenization_tdo"}
 
 
-@pytest.mark.parametrize(
-    "line",
-    [
+def test_other_imports_are_refused(tmp_path, monkeypatch):
+    entry, path = tmp_path / "entry.py", module._path
+    monkeypatch.setattr(module, "_path", lambda name: entry if name == "entry" else path(name))
+    for line in (
         "import tdo_plugin.modules.spec",
         "from tdo_plugin.errors import UserError",
         "from tdo_plugin.modules import spec",
         "from .spec import ModelSpec",
-    ],
-)
-def test_other_imports_are_refused(line, tmp_path, monkeypatch):
-    (tmp_path / "entry.py").write_text(f"{line}\n", encoding="utf-8")
-    path = module._path
-    monkeypatch.setattr(
-        module, "_path", lambda name: tmp_path / "entry.py" if name == "entry" else path(name)
-    )
-    with pytest.raises(UnexportableError, match="line 1 of entry must import"):
-        code_files(["entry"])
+    ):
+        entry.write_text(f"{line}\n", encoding="utf-8")
+        with pytest.raises(UnexportableError, match="line 1 of entry must import"):
+            code_files(["entry"])

@@ -27,6 +27,10 @@ def model_of(source_tag="tgt", target_tag=None, **case):
     return made
 
 
+def ids_of(given):
+    return {name: given[name] for name in ("src_lang_id", "tgt_lang_id")}
+
+
 def tokenizer(source_tag="tgt", target_tag=None):
     model = opened(core_of(**TWO_STAGE), source_tag, target_tag)
     return TdoTokenizer(
@@ -51,22 +55,20 @@ def test_a_configuration_without_arguments_is_possible():
 
 def test_languages_are_read_from_tags_or_must_be_given():
     model, given = model_of(**AWARE), batch()
-    ids = {name: given[name] for name in ("src_lang_id", "tgt_lang_id")}
-    told = model(given["source"], decoder_input_ids=given["target"], **ids).logits
+    told = model(given["source"], decoder_input_ids=given["target"], **ids_of(given)).logits
     read = model(given["source"], decoder_input_ids=given["target"]).logits
     torch.testing.assert_close(read, told, rtol=0, atol=0)
     other = model_of(source_tag="src", **AWARE)
     with pytest.raises(ValueError, match="`tgt_lang_id` must be the index of each sentence's"):
         other(given["source"], decoder_input_ids=given["target"])
-    untagged = given["source"][:, 1:]
     with pytest.raises(ValueError, match="`tgt_lang_id` must be"):
-        languages(model.config, "tgt", None, untagged)
+        languages(model.config, "tgt", None, given["source"][:, 1:])
     assert languages(model.config, "tgt", torch.tensor([[1], [2]]), None).tolist() == [1, 2]
 
 
 def test_an_adapter_for_each_pair_or_an_error():
     model, given = model_of(**TWO_STAGE, adapter_dim=4), batch()
-    ids = {name: given[name] for name in ("src_lang_id", "tgt_lang_id")}
+    ids = ids_of(given)
     assert model(given["source"], decoder_input_ids=given["target"], **ids).logits.isfinite().all()
     swapped = dict(zip(ids, reversed(ids.values()), strict=True))
     with pytest.raises(LookupError, match="en-de"):
@@ -75,22 +77,20 @@ def test_an_adapter_for_each_pair_or_an_error():
 
 def test_each_target_begins_with_its_tag():
     model, given = model_of(source_tag="src", target_tag="tgt", **AWARE), batch()
-    ids = {name: given[name] for name in ("src_lang_id", "tgt_lang_id")}
-    tags = [TAG[LANGUAGES[code]] for code in ids["tgt_lang_id"].tolist()]
+    words = {**ids_of(given), "max_new_tokens": 4}
+    tags = [TAG[LANGUAGES[code]] for code in words["tgt_lang_id"].tolist()]
     for settings in (
         {},
         {"num_beams": 3},
         {"do_sample": True, "num_return_sequences": 2},
         {"num_beams": 2, "num_return_sequences": 2},
     ):
-        output = model.generate(given["source"], **ids, max_new_tokens=4, **settings)
+        output = model.generate(given["source"], **words, **settings)
         rows = len(output) // len(tags)
         assert output[:, 0].eq(EOS).all()
         assert output[:, 1].tolist() == [tag for tag in tags for _ in range(rows)]
-    forced = model.generate(
-        given["source"], **ids, max_new_tokens=4, forced_bos_token_id=TAG["fr"], num_beams=2
-    )
-    assert forced[:, 1].eq(TAG["fr"]).all()
+    french = {"forced_bos_token_id": TAG["fr"], "num_beams": 2}
+    assert model.generate(given["source"], **words, **french)[:, 1].eq(TAG["fr"]).all()
     with pytest.raises(ValueError, match="`tgt_lang_id` must be"):
         model.generate(given["source"], max_new_tokens=4)
     scores = torch.randn(4, 9)
@@ -107,19 +107,13 @@ def test_an_end_at_the_maximum_length_counts():
     """As in fairseq; in transformers it would be free."""
     model, given = model_of(**TWO_STAGE), batch()
     settings = {"num_beams": 2, "max_new_tokens": 2, "min_new_tokens": 1, "length_penalty": 0.0}
-    output = model.generate(
-        given["source"],
-        **settings,
-        forced_eos_token_id=EOS,
-        return_dict_in_generate=True,
-        output_scores=True,
-    )
+    wanted = {"return_dict_in_generate": True, "output_scores": True}
+    output = model.generate(given["source"], **settings, **wanted, forced_eos_token_id=EOS)
     assert output.sequences[:, 2].eq(EOS).all()
     logits = model(given["source"], decoder_input_ids=output.sequences[:, :2]).logits
     steps = logits.log_softmax(-1).gather(2, output.sequences[:, 1:, None])
-    torch.testing.assert_close(
-        output.sequences_scores, steps.sum((1, 2)), rtol=0, atol=1e-5, check_dtype=False
-    )
+    expected = steps.sum((1, 2)).to(output.sequences_scores)
+    torch.testing.assert_close(output.sequences_scores, expected, rtol=0, atol=1e-5)
 
 
 def test_attention_masks_hide_tokens():
@@ -140,40 +134,36 @@ def test_the_cache_has_the_names_of_both_versions():
     model, given = model_of(**TWO_STAGE), batch()
     encoded = model.get_encoder()(given["source"])
     first = model(encoder_outputs=encoded, decoder_input_ids=given["target"][:, :1], use_cache=True)
-    assert isinstance(first.past_key_values, TdoCache) and first.past_key_values is first.cache
-    assert first.cache.get_seq_length() == 1
-    second = model(
-        encoder_outputs=encoded,
-        decoder_input_ids=given["target"][:, 1:2],
-        past_key_values=first.past_key_values,
-    )
-    assert second.cache is first.cache and second.logits.size(1) == 1
-
-
-def test_outputs_of_source_layers():
-    model, given = model_of(**TWO_STAGE), batch()
-    encoded = model.get_encoder()(given["source"], output_hidden_states=True)
-    assert len(encoded.hidden_states) == 3
-    usual = model.get_encoder()(given["source"])
-    assert usual.hidden_states is None
-    torch.testing.assert_close(usual.last_hidden_state, encoded.hidden_states[1])
+    cache = first.past_key_values
+    assert isinstance(cache, TdoCache) and cache is first.cache
+    assert cache.get_seq_length() == 1
+    later = {"decoder_input_ids": given["target"][:, 1:2], "past_key_values": cache}
+    second = model(encoder_outputs=encoded, **later)
+    assert second.cache is cache and second.logits.size(1) == 1
+    # outputs of source layers
+    with_states = model.get_encoder()(given["source"], output_hidden_states=True)
+    assert len(with_states.hidden_states) == 3
+    assert encoded.hidden_states is None
+    torch.testing.assert_close(encoded.last_hidden_state, with_states.hidden_states[1])
 
 
 def test_what_is_impossible_is_said():
-    model, given = model_of(**TWO_STAGE), batch()
-    for setting in ("output_attentions", "output_hidden_states"):
-        with pytest.raises(ValueError, match=f"`{setting}` must be off in `generate`"):
-            model.generate(given["source"], return_dict_in_generate=True, **{setting: True})
-    with pytest.raises(ValueError, match="`prompt_lookup_num_tokens` must be off"):
-        model.generate(given["source"], prompt_lookup_num_tokens=3)
-    with pytest.raises(ValueError, match="`assistant_model` must be left out"):
-        model.generate(given["source"], assistant_model=model)
+    model, source, target = model_of(**TWO_STAGE), batch()["source"], batch()["target"]
+    as_dict = {"return_dict_in_generate": True}
+    for settings, message in (
+        ({**as_dict, "output_attentions": True}, "`output_attentions` must be off in `generate`"),
+        ({**as_dict, "output_hidden_states": True}, "`output_hidden_states` must be off in"),
+        ({"prompt_lookup_num_tokens": 3}, "`prompt_lookup_num_tokens` must be off"),
+        ({"assistant_model": model}, "`assistant_model` must be left out"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            model.generate(source, **settings)
     with pytest.raises(ValueError, match=r"\(tgt_lang\) in every row.* row 0 has none"):
-        model.generate(given["source"][:, 1:])
+        model.generate(source[:, 1:])
     with pytest.raises(ValueError, match="`output_attentions` must be off"):
-        model(given["source"], decoder_input_ids=given["target"], output_attentions=True)
+        model(source, decoder_input_ids=target, output_attentions=True)
     with pytest.raises(ValueError, match="`decoder_input_ids` or `labels` must be given"):
-        model(given["source"])
+        model(source)
     with pytest.raises(NotImplementedError, match="the vocabulary is fixed"):
         model.resize_token_embeddings(50)
 

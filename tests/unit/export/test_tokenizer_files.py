@@ -9,7 +9,6 @@ import pytest
 import sentencepiece
 from support.exported import AWKWARD
 
-from tdo_plugin.errors import UserError
 from tdo_plugin.export.tokenizer_files import build_tokenizer
 
 SPECIALS = ("<s>", "<pad>", "</s>", "<unk>")
@@ -23,7 +22,7 @@ TEXT = (
 
 
 def segmentation(**settings):
-    """A SentencePiece model of the text, which is too small for its size."""
+    """A SentencePiece model of the text, which is too small for its size, and its pieces."""
     trained = io.BytesIO()
     sentencepiece.SentencePieceTrainer.train(
         sentence_iterator=iter(TEXT),
@@ -32,7 +31,9 @@ def segmentation(**settings):
         minloglevel=2,
         **{"vocab_size": 160, "character_coverage": 0.98, **settings},
     )
-    return trained.getvalue()
+    model = sentencepiece.SentencePieceProcessor(model_proto=trained.getvalue())
+    pieces = [model.id_to_piece(number) for number in range(3, model.get_piece_size())]
+    return trained.getvalue(), model, pieces
 
 
 def in_training(model, rows, line):
@@ -53,40 +54,32 @@ def lines():
 @pytest.mark.parametrize("normalization", ["nmt_nfkc", "nfkc", "identity"])
 @pytest.mark.parametrize("kind", ["unigram", "bpe"])
 def test_ids_are_those_of_the_training_text(kind, normalization):
-    content = segmentation(model_type=kind, normalization_rule_name=normalization)
-    model = sentencepiece.SentencePieceProcessor(model_proto=content)
-    pieces = [model.id_to_piece(number) for number in range(3, model.get_piece_size())]
+    settings = {"model_type": kind, "normalization_rule_name": normalization}
+    content, model, pieces = segmentation(**settings)
     # as in training, and with tags between pieces, as after `tdo convert --extend-vocabulary`
     for symbols in ((*SPECIALS, *pieces, *TAGS), (*SPECIALS, *pieces[:90], *TAGS, *pieces[90:])):
         tokenizer = build_tokenizer(content, symbols)
-        assert tokenizer.get_vocab() == {symbol: row for row, symbol in enumerate(symbols)}
         rows = {symbol: row for row, symbol in enumerate(symbols)}
+        assert tokenizer.get_vocab() == rows
         for line in lines():
             ids = tokenizer.encode(line).ids
             assert ids == [*in_training(model, rows, line), rows["</s>"]], ascii(line)
 
 
 def test_text_comes_back():
-    content = segmentation()
-    model = sentencepiece.SentencePieceProcessor(model_proto=content)
-    pieces = [model.id_to_piece(number) for number in range(3, model.get_piece_size())]
+    content, _, pieces = segmentation()
     tokenizer = build_tokenizer(content, (*SPECIALS, *pieces, *TAGS))
     ids = [len(SPECIALS) + len(pieces), *tokenizer.encode(" a  man reads ").ids]
     assert tokenizer.decode(ids, skip_special_tokens=True) == "a man reads"
 
 
-@pytest.mark.parametrize(
-    ("settings", "dropped", "message"),
-    [
+def test_other_rules_are_refused(refused):
+    for settings, dropped, names in (
         ({"remove_extra_whitespaces": False}, 0, "usual rules for spaces"),
         ({"user_defined_symbols": ["<x>"]}, 0, "pieces that are plain text"),
         ({"model_type": "char"}, 0, "a unigram or BPE model"),
         ({}, 1, "only pieces of the dictionary"),
-    ],
-)
-def test_other_rules_are_refused(settings, dropped, message):
-    content = segmentation(**settings)
-    model = sentencepiece.SentencePieceProcessor(model_proto=content)
-    pieces = [model.id_to_piece(number) for number in range(3, model.get_piece_size())]
-    with pytest.raises(UserError, match=message):
-        build_tokenizer(content, (*SPECIALS, *pieces[dropped:], *TAGS))
+    ):
+        content, _, pieces = segmentation(**settings)
+        with refused.raised(f"{settings}", names=names):
+            build_tokenizer(content, (*SPECIALS, *pieces[dropped:], *TAGS))

@@ -11,13 +11,13 @@ from tdo_plugin.launch import environment
 from tdo_plugin.launch.environment import cores, settings, threads_each, tune_training
 
 
-def test_on_a_gpu_nothing_but_threads_is_set() -> None:
+def test_on_a_gpu_nothing_but_threads_is_set():
     assert settings(1) == {}
     assert settings(1, 3) == {"OMP_NUM_THREADS": "3"}
 
 
 @pytest.fixture(autouse=True)
-def untuned(monkeypatch: pytest.MonkeyPatch) -> None:
+def untuned(monkeypatch):
     for name in [name for name in os.environ if name.startswith(("GLIBC_TUNABLES", "MALLOC_"))]:
         monkeypatch.delenv(name)
     name, size = environment.SHAPE_CACHE
@@ -26,16 +26,14 @@ def untuned(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("name", ["GLIBC_TUNABLES", "MALLOC_TRIM_THRESHOLD_"])
-def test_what_the_user_has_tuned_stays(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+def test_what_the_user_has_tuned_stays(monkeypatch, name):
     assert set(settings(0, 2)) == {"GLIBC_TUNABLES", "OMP_NUM_THREADS"}
     monkeypatch.setenv(name, "131072")
     assert settings(0) == {}
     assert settings(0, 2) == {"OMP_NUM_THREADS": "2"}
 
 
-def test_a_training_keeps_memory_unless_it_uses_a_gpu_or_is_tuned(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_training_keeps_memory_unless_it_uses_a_gpu_or_is_tuned(monkeypatch):
     calls: list[tuple[int, int]] = []
     library = SimpleNamespace(mallopt=lambda *pair: calls.append(pair))
     monkeypatch.setattr(environment.ctypes, "CDLL", lambda _: library)
@@ -52,7 +50,7 @@ def test_a_training_keeps_memory_unless_it_uses_a_gpu_or_is_tuned(
     assert len(calls) == 2
 
 
-def test_every_training_is_tuned(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_training_is_tuned(monkeypatch):
     seen: list[bool] = []
     monkeypatch.setattr(environment, "tune_training", seen.append)
     common = SimpleNamespace(cpu=True)
@@ -62,7 +60,7 @@ def test_every_training_is_tuned(monkeypatch: pytest.MonkeyPatch) -> None:
         assert seen == [True]
 
 
-def test_processes_share_the_cores(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_processes_share_the_cores(monkeypatch):
     monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
     assert threads_each(1) == cores()
     assert threads_each(10**6) == 1

@@ -32,7 +32,7 @@ class Driver:
 
 
 @pytest.fixture
-def machine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+def machine(monkeypatch, tmp_path):
     """Let torch be built for some kinds of GPU, and drivers be there by their names."""
 
     def make(built: list[str], drivers: dict[str, Driver]) -> list[str]:
@@ -59,40 +59,32 @@ CUDA = ("cuInit", "cuDeviceGetCount")
 HIP = ("hipInit", "hipGetDeviceCount")
 
 
-def test_nvidia(machine) -> None:
-    machine(["libtorch_cuda.so"], {"libcuda.so.1": Driver(*CUDA, 3, 0)})
-    assert gpus.count_gpus() == 3
+@pytest.mark.parametrize(
+    ("built", "drivers", "count"),
+    [
+        (["libtorch_cuda.so"], {"libcuda.so.1": Driver(*CUDA, 3, 0)}, 3),
+        ([], {"libcuda.so.1": Driver(*CUDA, 3, 0)}, 0),
+        (["libtorch_cuda.so"], {}, 0),
+        # 100 is CUDA's word for a machine without a device
+        (["libtorch_cuda.so"], {"libcuda.so.1": Driver(*CUDA, 3, 100)}, 0),
+    ],
+    ids=["one that works", "a torch for CPUs", "no driver", "one that does not start"],
+)
+def test_nvidia(machine, built, drivers, count, monkeypatch):
+    opened = machine(built, drivers)
+    assert gpus.count_gpus() == count and bool(opened) == bool(built)
+    monkeypatch.setattr(gpus, "find_spec", lambda name: None)  # no torch at all
+    assert gpus.count_gpus() == 0
 
 
-def test_amd_whose_library_torch_brings(machine, tmp_path: Path) -> None:
+def test_amd_whose_library_torch_brings(machine, tmp_path):
     files = ["libtorch_hip.so", "libamdhip64.so"]
     opened = machine(files, {"libamdhip64.so": Driver(*HIP, 2, 0)})
     assert gpus.count_gpus() == 2
     assert opened == [str(tmp_path / "lib" / "libamdhip64.so")]
 
 
-def test_a_torch_for_cpus_uses_none(machine) -> None:
-    opened = machine([], {"libcuda.so.1": Driver(*CUDA, 3, 0)})
-    assert gpus.count_gpus() == 0 and not opened
-
-
-def test_no_driver(machine) -> None:
-    assert machine(["libtorch_cuda.so"], {}) == []
-    assert gpus.count_gpus() == 0
-
-
-def test_a_driver_that_does_not_start(machine) -> None:
-    """100 is CUDA's word for a machine without a device."""
-    machine(["libtorch_cuda.so"], {"libcuda.so.1": Driver(*CUDA, 3, 100)})
-    assert gpus.count_gpus() == 0
-
-
-def test_no_torch(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(gpus, "find_spec", lambda name: None)
-    assert gpus.count_gpus() == 0
-
-
-def test_as_torch_counts_and_without_it() -> None:
+def test_as_torch_counts_and_without_it():
     code = (
         "import sys; from tdo_plugin.launch.gpus import count_gpus; print(count_gpus());"
         "assert 'torch' not in sys.modules"

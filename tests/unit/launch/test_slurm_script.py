@@ -1,10 +1,10 @@
 """The Slurm script of a training: valid bash, and what it does with a training that ends."""
 
 import os
-import subprocess
 from pathlib import Path
 
 import pytest
+from support.processes import finished
 
 from tdo_plugin.launch.slurm_script import RENDEZVOUS, job_script
 from tdo_plugin.launch.training import Machine
@@ -25,18 +25,12 @@ def run(tmp_path: Path, text: str, **settings: str) -> tuple[int, list[str]]:
         (tmp_path / name).chmod(0o755)
     place = {"PATH": f"{tmp_path}:{os.environ['PATH']}", "SLURM_JOB_ID": "41234"}
     place["SLURM_JOB_NODELIST"] = "n[7-9]"
-    done = subprocess.run(
-        ["bash", "-c", text],
-        env=place | settings,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = finished(["bash", "-c", text], env=place | settings)
     assert bool(done.stderr) == ("no checkpoint was written" in done.stderr)
     return done.returncode, done.stdout.splitlines()
 
 
-def test_what_is_asked_for() -> None:
+def test_what_is_asked_for():
     text = job_script("ted", TWO, PLACE, [["train"]], ["--time=1:00", "--signal=TERM@300"])
     directives = [line for line in text.splitlines() if line.startswith("#SBATCH ")]
     assert directives == [
@@ -54,7 +48,7 @@ def test_what_is_asked_for() -> None:
     assert "--gpus" not in job_script("ted", Machine(), PLACE, [["train"]], [])
 
 
-def test_machines_meet_at_the_first(tmp_path: Path) -> None:
+def test_machines_meet_at_the_first(tmp_path):
     words = ["printf", "%s\\n", "a b", "--rendezvous", RENDEZVOUS, "$HOME; `ls`"]
     text = job_script("ted", TWO, PLACE, [words], [])
     code, lines = run(tmp_path, text)
@@ -66,7 +60,7 @@ def test_machines_meet_at_the_first(tmp_path: Path) -> None:
     assert "scontrol show" not in job_script("ted", Machine(gpus=4), PLACE, [["train"]], [])
 
 
-def test_what_is_printed_is_of_the_last_turn_alone(tmp_path: Path) -> None:
+def test_what_is_printed_is_of_the_last_turn_alone(tmp_path):
     printed = tmp_path / "a file.txt"
     printed.write_text("of a turn that was cut off\n")
     commands = [["echo", "one"], ["echo", "two"]]
@@ -89,9 +83,7 @@ WRITES = "touch save/checkpoint_last.pt; "
         (WRITES + "kill $PPID; exit 143", 143, False),
     ],
 )
-def test_only_a_training_whose_time_is_over_waits_again(
-    body: str, code: int, waits: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_only_a_training_whose_time_is_over_waits_again(body, code, waits, tmp_path, monkeypatch):
     """Without a checkpoint it would wait for ever; scancel ends the shell of the script, too."""
     monkeypatch.chdir(tmp_path)
     save = Path("save")

@@ -5,15 +5,11 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-import pytest
-
 from tdo_plugin.launch.training import Machine
 from tdo_plugin.launch.training_record import RECORD, TrainingRecord, read_record
 
 
-def test_two_machines_write_at_the_same_time(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_two_machines_write_at_the_same_time(tmp_path, monkeypatch):
     record = TrainingRecord(("--seed 1",), "data", Machine(0, 2, "host:1", 1), "fp32", ())
     both, replace = threading.Barrier(2), os.replace
 

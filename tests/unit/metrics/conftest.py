@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shutil
 import socket
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -32,7 +31,7 @@ def _save(model_class: type, folder: Path, seed: int, **settings: int) -> None:
 
 
 @pytest.fixture(scope="session")
-def xlm_roberta(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
+def xlm_roberta(tmp_path_factory):
     """`xlm_roberta(layers, seed)`: the folder of such a model with a SentencePiece tokenizer."""
 
     def build(layers: int = 3, seed: int = 1) -> Path:
@@ -43,28 +42,19 @@ def xlm_roberta(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]
         sentencepiece.SentencePieceTrainer.train(
             sentence_iterator=iter(SENTENCES * 5),
             model_prefix=str(folder / "sentencepiece.bpe"),
-            vocab_size=120,
-            hard_vocab_limit=False,
-            minloglevel=2,
+            **{"vocab_size": 120, "hard_vocab_limit": False, "minloglevel": 2},
         )
         tokenizer = XLMRobertaTokenizer(str(folder / "sentencepiece.bpe.model"))
         tokenizer.save_pretrained(folder)
-        _save(
-            XLMRobertaModel,
-            folder,
-            seed,
-            num_hidden_layers=layers,
-            vocab_size=len(tokenizer),
-            max_position_embeddings=514,
-            pad_token_id=1,
-        )
+        settings = {"num_hidden_layers": layers, "vocab_size": len(tokenizer), "pad_token_id": 1}
+        _save(XLMRobertaModel, folder, seed, **settings, max_position_embeddings=514)
         return folder
 
     return build
 
 
 @pytest.fixture(scope="session")
-def bert(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
+def bert(tmp_path_factory):
     """`bert(layers, seed)`: the folder of such a model, whose tokenizer names no longest input."""
 
     def build(layers: int = 3, seed: int = 1) -> Path:
@@ -83,7 +73,7 @@ def bert(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
 
 
 @pytest.fixture
-def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str, Path], Path]:
+def hub(tmp_path, monkeypatch):
     """An empty cache of the Hugging Face Hub; `hub(name, folder)` puts a model into it."""
     root = tmp_path / "hub"
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(root))
@@ -98,7 +88,7 @@ def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str, Path]
 
 
 @pytest.fixture
-def requests(monkeypatch: pytest.MonkeyPatch) -> list[object]:
+def requests(monkeypatch):
     """Every attempt to reach the network, which fails; libraries may hide that from the caller."""
     seen: list[object] = []
 

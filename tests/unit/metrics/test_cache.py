@@ -20,49 +20,42 @@ def length(triples: list[tuple[str | None, str, str]]) -> list[float]:
     return [len(hypothesis) / 3 for _, hypothesis, _ in triples]
 
 
-def test_fields_cannot_run_into_each_other() -> None:
+def test_fields_cannot_run_into_each_other():
     fields = [
-        ("s", None, "ab", "c"),
-        ("s", None, "a", "bc"),
-        ("s", "", "ab", "c"),
-        ("s", "ab", "", "c"),
-        ("s", "none:", "ab", "c"),
-        ("s2:ab", None, "", "c"),
+        *(("s", None, "ab", "c"), ("s", None, "a", "bc"), ("s", "", "ab", "c")),
+        *(("s", "ab", "", "c"), ("s", "none:", "ab", "c"), ("s2:ab", None, "", "c")),
         ("s", None, "ab1:c", ""),
     ]
     assert len({segment_key(*row) for row in fields}) == len(fields)
 
 
-def test_order_is_kept_and_equal_segments_are_computed_once(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_order_is_kept_and_equal_segments_are_computed_once(tmp_path, monkeypatch):
     monkeypatch.setattr(module, "CHUNK", 2)
-    calls: list[list[str]] = []
+    calls = []
 
-    def compute(triples: list[tuple[str | None, str, str]]) -> list[float]:
+    def compute(triples):
         calls.append([hypothesis for _, hypothesis, _ in triples])
         return [float(hypothesis[1:]) + 1 / 3 for _, hypothesis, _ in triples]
 
+    def score(cache, model="m", count=None):
+        calls.clear()
+        return score_through(cache, model, segments[:count], compute, "M").tolist()
+
     segments = [*TRIPLES, TRIPLES[2], TRIPLES[2]]
     expected = [float(hypothesis[1:]) + 1 / 3 for _, hypothesis, _ in segments]
-    assert score_through(None, "m", segments, compute, "M").tolist() == expected
+    assert score(None) == expected
     assert sorted(map(len, calls)) == [1, 2, 2, 2]
     cache = Cache(tmp_path / "new folder" / "scores.sqlite")
-    half = score_through(cache, "m", segments[:4], compute, "M").tolist()
-    calls.clear()
-    assert (
-        score_through(cache, "m", segments, compute, "M").tolist() == expected
-        and half == expected[:4]
-    )
+    assert score(cache, count=4) == expected[:4]
+    assert score(cache) == expected
     assert sorted(itertools.chain(*calls)) == ["h4", "h5", "h6"]
-    calls.clear()
-    assert score_through(Cache(cache.path), "m", segments, compute, "M").tolist() == expected
+    assert score(Cache(cache.path)) == expected
     assert calls == []
-    score_through(cache, "another m", segments, compute, "M")
+    score(cache, "another m")
     assert len([*itertools.chain(*calls)]) == 7
 
 
-def test_an_interrupt_loses_one_chunk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interrupt_loses_one_chunk(tmp_path, monkeypatch):
     monkeypatch.setattr(module, "CHUNK", 3)
     done = []
 
@@ -79,7 +72,7 @@ def test_an_interrupt_loses_one_chunk(tmp_path: Path, monkeypatch: pytest.Monkey
     assert sorted(kept) == sorted(segment_key("m", *triple) for triple in done)
 
 
-def test_what_is_no_number_is_computed_again(tmp_path: Path) -> None:
+def test_what_is_no_number_is_computed_again(tmp_path):
     cache = Cache(tmp_path / "scores.sqlite")
     cache.put({b"a": math.nan, b"b": 0.1})
     assert cache.get([b"a", b"b"]) == {b"b": 0.1}
@@ -95,7 +88,7 @@ for start in range(0, 300, 10):
 """
 
 
-def test_several_processes_write_at_once(tmp_path: Path, root: Path) -> None:
+def test_several_processes_write_at_once(tmp_path, root):
     path = tmp_path / "scores.sqlite"
     command = [sys.executable, "-c", WRITER, str(path)]
     writers = [
@@ -109,9 +102,7 @@ def test_several_processes_write_at_once(tmp_path: Path, root: Path) -> None:
 
 
 @pytest.mark.parametrize("place", ["a file/scores.sqlite", "a file"])
-def test_a_place_of_no_use_is_one_warning(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], place: str
-) -> None:
+def test_a_place_of_no_use_is_one_warning(tmp_path, capsys, place):
     (tmp_path / "a file").write_text("this is no database, but it is long enough to be read " * 9)
     cache = Cache(tmp_path / place)
     for _ in range(2):
@@ -120,7 +111,7 @@ def test_a_place_of_no_use_is_one_warning(
     assert line.startswith(f"warning: scores are not cached in {tmp_path / place}: ")
 
 
-def test_the_default_place(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_default_place(monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", "/somewhere")
     assert default_cache_path() == Path("/somewhere/tdo/scores.sqlite")
     monkeypatch.delenv("XDG_CACHE_HOME")

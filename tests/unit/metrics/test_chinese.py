@@ -8,7 +8,6 @@ import tempfile
 
 import pytest
 
-from tdo_plugin.errors import UserError
 from tdo_plugin.metrics import chinese, moses
 
 LINES = {  # as `python -m jieba -d ' '` cuts them, runs of spaces made one
@@ -22,28 +21,22 @@ LINES = {  # as `python -m jieba -d ' '` cuts them, runs of spaces made one
 
 
 @pytest.mark.parametrize("code", ["zh", "zh_CN", "cmn", "zho_Hans"])
-def test_tokens_of_chinese_are_words_and_can_be_undone(code) -> None:
+def test_tokens_of_chinese_are_words_and_can_be_undone(code):
     assert moses.tokenize(LINES, code) == list(LINES.values())
     assert moses.detokenize(LINES.values(), code) == list(LINES)
 
 
-def test_spaces_of_the_text_are_forgotten() -> None:
+def test_spaces_of_the_text_are_forgotten_but_between_latin_words():
     assert chinese.words(["\u3000全角\u3000 空格 GDP  and\tmore"]) == ["全角 空格 GDP and more"]
+    for tokens, text in {
+        "两 个 words of English 和 a list : x , y 。": "两个words of English和a list: x, y。",
+        "only English here .": "only English here.",
+        "他 说 &quot; 好 &quot; 。": '他说"好"。',  # escapes of Moses
+    }.items():
+        assert moses.detokenize([tokens], "zh") == [text]
 
 
-def test_spaces_between_latin_words_stay() -> None:
-    tokens = ["两 个 words of English 和 a list : x , y 。", "only English here ."]
-    assert moses.detokenize(tokens, "zh") == [
-        "两个words of English和a list: x, y。",
-        "only English here.",
-    ]
-
-
-def test_moses_escapes_in_chinese_are_undone() -> None:
-    assert moses.detokenize(["他 说 &quot; 好 &quot; 。"], "zh") == ['他说"好"。']
-
-
-def test_nothing_is_said_and_nothing_left_behind(tmp_path, monkeypatch, capfd, caplog) -> None:
+def test_nothing_is_said_and_nothing_left_behind(tmp_path, monkeypatch, capfd, caplog):
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     caplog.set_level(logging.DEBUG)
     chinese._segmenter.cache_clear()
@@ -52,12 +45,12 @@ def test_nothing_is_said_and_nothing_left_behind(tmp_path, monkeypatch, capfd, c
     assert not caplog.records and capfd.readouterr() == ("", "")
 
 
-def test_the_signature_names_jieba() -> None:
+def test_the_signature_names_jieba():
     assert moses.signature("zh_CN").startswith("jieba-0.")
 
 
-def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_package_is_named(monkeypatch, refused):
     monkeypatch.setitem(sys.modules, "jieba", None)
     chinese._segmenter.cache_clear()
-    with pytest.raises(UserError, match=r"pip install jieba"):
+    with refused.raised("no package", names="pip install jieba"):
         moses.tokenize(["北京"], "zh")

@@ -5,22 +5,19 @@ from __future__ import annotations
 import logging
 import os
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 
-import comet
 import numpy as np
 import pytest
-import pytorch_lightning
 import yaml
-from comet.models import RegressionMetric
+from support.optional import needs
 
-from tdo_plugin.errors import UserError
 from tdo_plugin.metrics.cache import Cache
 from tdo_plugin.metrics.comet import Comet
 from tdo_plugin.metrics.segments import Segments, Unavailable
 from tdo_plugin.metrics.silence import quiet_libraries
 
+pytestmark = needs("comet")
 GERMAN = Segments(
     "de",
     ("the horse drinks cold water near the white house", "an old book", "the sea"),
@@ -31,13 +28,15 @@ FRENCH = Segments("fr", ("the white house",), ("la maison",), ("la maison blanch
 
 
 @pytest.fixture(scope="module")
-def encoder(xlm_roberta: Callable[..., Path]) -> Path:
+def encoder(xlm_roberta):
     return xlm_roberta(layers=2)
 
 
 @pytest.fixture(scope="module")
-def build(encoder: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[[int], Path]:
+def build(encoder, tmp_path_factory):
     """`build(seed)`: the folder of a checkpoint like wmt22-comet-da, but tiny."""
+    import pytorch_lightning
+    from comet.models import RegressionMetric
 
     def build(seed: int) -> Path:
         folder = tmp_path_factory.mktemp("comet")
@@ -60,11 +59,13 @@ def build(encoder: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[[
 
 
 @pytest.fixture(scope="module")
-def tiny(build: Callable[[int], Path]) -> Path:
+def tiny(build):
     return build(1)
 
 
 def library(folder: Path, segments: Segments) -> np.ndarray:
+    import comet
+
     with quiet_libraries():
         model = comet.load_from_checkpoint(
             str(folder / "checkpoints" / "model.ckpt"), local_files_only=True
@@ -75,13 +76,7 @@ def library(folder: Path, segments: Segments) -> np.ndarray:
     return 100 * np.array(prediction.scores)
 
 
-def test_scores_are_the_librarys(
-    tiny: Path,
-    tmp_path: Path,
-    requests: list[object],
-    capfd: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_scores_are_the_librarys(tiny, tmp_path, requests, capfd, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("SLURM_NTASKS", "4")  # a batch job, where Lightning expects four of us
     before = list(logging.root.handlers), logging.root.level
@@ -98,9 +93,9 @@ def test_scores_are_the_librarys(
     np.testing.assert_allclose(Comet(str(checkpoint)).score([FRENCH])[0], mine[1], rtol=1e-5)
 
 
-def test_a_cached_segment_is_not_computed_again(
-    tiny: Path, build: Callable[[int], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_cached_segment_is_not_computed_again(tiny, build, tmp_path, monkeypatch):
+    from comet.models import RegressionMetric
+
     computed: list[int] = []
     step = RegressionMetric.predict_step
     monkeypatch.setattr(
@@ -125,13 +120,7 @@ def test_a_cached_segment_is_not_computed_again(
     assert metric(another).signature("de") != metric(tiny).signature("de")
 
 
-def test_from_the_hubs_cache(
-    tiny: Path,
-    encoder: Path,
-    hub: Callable[[str, Path], Path],
-    requests: list[object],
-    tmp_path: Path,
-) -> None:
+def test_from_the_hubs_cache(tiny, encoder, hub, requests, tmp_path):
     with pytest.raises(Unavailable, match="Unbabel/wmt22-comet-da is not installed; --down"):
         Comet()
     named = Path(shutil.copytree(tiny, tmp_path / "named"))
@@ -154,21 +143,21 @@ def test_from_the_hubs_cache(
     assert signature.endswith("|Comet2.2.7|fp32|Unbabel/wmt22-comet-da|revision:01234567")
 
 
-def test_without_sources_nothing_is_computed(tiny: Path) -> None:
+def test_without_sources_nothing_is_computed(tiny):
     bare = Segments("it", None, ("un libro",), ("un libro",))
     with pytest.raises(Unavailable, match=r"requires source text; 1 of 2 test sets .*\(into it\)"):
         Comet(str(tiny)).score([FRENCH, bare])
 
 
-def test_mistakes_are_one_line(tiny: Path, tmp_path: Path) -> None:
-    with pytest.raises(UserError, match=r"`--comet-model` must be a folder with hparams.yaml"):
+def test_mistakes(tiny, tmp_path, refused):
+    with refused.raised("an empty folder", names="--comet-model"):
         Comet(str(tmp_path))
     loose = tmp_path / "checkpoints" / "model.ckpt"
     loose.parent.mkdir()
     loose.touch()
-    with pytest.raises(UserError, match=r"with DIR/hparams.yaml"):
+    with refused.raised("no settings", names="hparams.yaml"):
         Comet(str(loose))
     shutil.copy(tiny / "hparams.yaml", tmp_path)
     (loose.parent / "other.ckpt").touch()
-    with pytest.raises(UserError, match=r"must name one of .* 2 checkpoints"):
+    with refused.raised("two checkpoints", names="2 checkpoints"):
         Comet(str(tmp_path))

@@ -4,7 +4,6 @@ import sys
 
 import pytest
 
-from tdo_plugin.errors import UserError
 from tdo_plugin.metrics import moses
 
 LINES = {  # as tokenizer.perl tokenizes them
@@ -19,25 +18,21 @@ LINES = {  # as tokenizer.perl tokenizes them
 
 
 @pytest.mark.parametrize("language", LINES)
-def test_tokens_are_those_of_moses(language) -> None:
+def test_tokens_are_those_of_moses(language):
     plain, tokens = LINES[language]
     assert moses.tokenize([plain, ""], language) == [tokens, ""]
-
-
-@pytest.mark.parametrize("language", ["fr", "de"])
-def test_detokenizing_undoes_it(language) -> None:
-    plain, tokens = LINES[language]
-    assert moses.detokenize([tokens, ""], f"{language}_XX") == [plain, ""]
+    if language != "en":
+        assert moses.detokenize([tokens, ""], f"{language}_XX") == [plain, ""]
 
 
 @pytest.mark.parametrize("language", ["fi", "sv"])
-def test_a_colon_within_a_word_stays(language) -> None:
+def test_a_colon_within_a_word_stays(language):
     line = 'EU:ssa on 20:een: S:t 5:30 "x":n €:a ä:ö:'
     tokens = "EU:ssa on 20:een : S:t 5 : 30 &quot; x &quot; :n € :a ä:ö :"
     assert moses.tokenize([line], language) == [tokens]
 
 
-def test_hyphens_can_be_tokens() -> None:
+def test_hyphens_can_be_tokens():
     line, tokens = "a well-known - 3-4, x-", "a well @-@ known - 3 @-@ 4 , x-"
     assert moses.tokenize([line], "en", aggressive_hyphens=True) == [tokens]
     assert moses.tokenize([line], "en") == ["a well-known - 3-4 , x-"]
@@ -54,7 +49,7 @@ NORMALIZED = {
 
 
 @pytest.mark.parametrize("language", NORMALIZED)
-def test_punctuation_is_normalized_as_perl_does_it(language) -> None:
+def test_punctuation_is_normalized_as_perl_does_it(language):
     lines = [
         "«\u00a0Oui\u00a0», puis 10\u00a0000 ( 50\u00a0% ) .",
         '"ja."',
@@ -65,26 +60,23 @@ def test_punctuation_is_normalized_as_perl_does_it(language) -> None:
     ]
     rest = ["zero width  and tab here", "٣\u00a0٤ %", ""]
     assert moses.normalize(lines, language) == [*NORMALIZED[language], *rest]
-
-
-def test_chinese_punctuation_stays() -> None:
     lines = ["他写“不变”……", ""]
     assert moses.normalize(lines, "zh_CN") == lines
 
 
-def test_detruecasing_begins_each_sentence_with_a_capital() -> None:
+def test_detruecasing_begins_each_sentence_with_a_capital():
     lines = ["the dog sleeps . it sees Anna", ""]
     assert moses.detruecase(lines) == ["The dog sleeps . It sees Anna", ""]
 
 
 @pytest.mark.parametrize("code", ["fr_FR", "fra", "fra_Latn"])
-def test_every_code_of_a_language_gets_its_rules(code) -> None:
+def test_every_code_of_a_language_gets_its_rules(code):
     plain, tokens = LINES["fr"]
     assert moses.tokenize([plain], code) == [tokens]
     assert moses.signature(code) == moses.signature("fr")
 
 
-def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_package_is_named(monkeypatch, refused):
     monkeypatch.setitem(sys.modules, "sacremoses", None)
-    with pytest.raises(UserError, match=r"pip install sacremoses"):
+    with refused.raised("no package", names="pip install sacremoses"):
         moses.signature("en")

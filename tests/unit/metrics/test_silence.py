@@ -8,7 +8,7 @@ import pytest
 from tdo_plugin.metrics.silence import quiet_libraries
 
 
-def test_nothing_is_said_and_nothing_stays(caplog: pytest.LogCaptureFixture) -> None:
+def test_nothing_is_said_and_nothing_stays(caplog):
     root = logging.getLogger()
     before = list(root.handlers), root.level
     with warnings.catch_warnings(record=True) as seen, pytest.raises(ZeroDivisionError):

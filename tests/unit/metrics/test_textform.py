@@ -5,7 +5,6 @@ import json
 import pytest
 
 from tdo_plugin.data.databin import MARK
-from tdo_plugin.errors import UserError
 from tdo_plugin.metrics.textform import TextForm, read_text_form, truecaser
 from tdo_plugin.metrics.truecasing import train_truecaser
 
@@ -20,30 +19,23 @@ def test_a_folder_that_says_nothing_has_plain_text(data):
 @pytest.mark.parametrize(
     ("form", "prepared", "pieces", "restored"),
     [
-        (TextForm("lowercased"), "the house, red.", "▁the ▁house ,", "the house,"),
-        (
-            TextForm("cased", "moses"),
-            "The house , red .",
-            "▁The ▁house ▁, ▁red ▁.",
-            "The house, red.",
-        ),
-        (TextForm("lowercased", "moses"), "the house , red .", "▁the ▁cat ▁.", "the cat."),
-        (TextForm("truecased", "moses"), "The house , red .", "▁the ▁house ▁.", "The house."),
+        (("lowercased",), "the house, red.", "▁the ▁house ,", "the house,"),
+        (("cased", "moses"), "The house , red .", "▁The ▁house ▁, ▁red ▁.", "The house, red."),
+        (("lowercased", "moses"), "the house , red .", "▁the ▁cat ▁.", "the cat."),
+        (("truecased", "moses"), "The house , red .", "▁the ▁house ▁.", "The house."),
     ],
-    ids=str,
 )
 def test_there_and_back(form, prepared, pieces, restored):
-    assert form.prepare(["The house, red."], "en") == [prepared]
-    assert form.restore(pieces, "en") == restored
+    assert TextForm(*form).prepare(["The house, red."], "en") == [prepared]
+    assert TextForm(*form).restore(pieces, "en") == restored
 
 
 def test_all_steps_of_a_corpus_are_done_to_plain_text(tmp_path):
-    train_truecaser([text(tmp_path, "- a house of John")], truecaser(tmp_path, "en"))
+    (tmp_path / "text").write_text("- a house of John\n")
+    train_truecaser([tmp_path / "text"], truecaser(tmp_path, "en"))
     form = TextForm("truecased", "moses", normalize_punctuation=True, aggressive_hyphens=True)
-    line = "HOUSE of john: “Well-known”."
-    assert form.prepare([line], "en", tmp_path) == [
-        "house of John : &quot; Well @-@ known . &quot;"
-    ]
+    tokens = "house of John : &quot; Well @-@ known . &quot;"
+    assert form.prepare(["HOUSE of john: “Well-known”."], "en", tmp_path) == [tokens]
     assert form.prepare(["The House"], "de", tmp_path) == ["The House"]
     cased = TextForm("cased", "moses")
     assert cased.prepare(["HOUSE of john"], "en", tmp_path) == ["HOUSE of john"]
@@ -61,19 +53,9 @@ def test_all_steps_of_a_corpus_are_done_to_plain_text(tmp_path):
 def test_plain_text_becomes_what_the_source_made_of_its_own(language, plain, tokens):
     form = TextForm("cased", "moses", tokenized_at_source=True)
     assert form.prepare([plain], language) == [tokens]
-    restored = form.plain([tokens], language)[0]
+    (restored,) = form.plain([tokens], language)
     assert restored.replace(" ", "") == plain.replace(" ", "")
-
-
-def test_chinese_that_its_source_tokenized_is_put_together_again():
-    form = TextForm("cased", "moses", tokenized_at_source=True)
-    assert form.plain(["他写 《 红楼梦 》 。 很好"], "zh") == ["他写《红楼梦》。很好"]
-
-
-def text(folder, *lines):
-    path = folder / "text"
-    path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
-    return path
+    assert language != "zh" or restored == plain
 
 
 @pytest.mark.parametrize(
@@ -90,33 +72,17 @@ def text(folder, *lines):
 def test_a_stored_form_is_read_again(data, form):
     (data.root / MARK).write_text(json.dumps({"form": form.stored()}))
     assert read_text_form(data.root) == form
-
-
-def test_a_form_is_stored_as_it_was_before_there_were_flags():
+    # as before there were flags
     stored = {"casing": "lowercased", "tokenization": "moses"}
-    assert TextForm("lowercased", "moses").stored() == stored
+    assert (form.stored() == stored) == (form == TextForm("lowercased", "moses"))
 
 
-def test_the_folders_own_form_is_read(data):
-    form = {"casing": "lowercased", "tokenization": "moses"}
-    (data.root / MARK).write_text(json.dumps({"form": form}))
-    assert read_text_form(data.root) == TextForm("lowercased", "moses")
-
-
-@pytest.mark.parametrize(
-    "form",
-    [
-        {"casing": "upper"},
-        {"tokenization": "jieba"},
-        {"size": 1},
-        {"aggressive_hyphens": "yes"},
-        3,
-    ],
-)
-def test_an_unknown_form_is_refused(data, form):
-    (data.root / MARK).write_text(json.dumps({"form": form}))
-    with pytest.raises(UserError, match=r"`form` in .* must"):
-        read_text_form(data.root)
+def test_an_unknown_form_is_refused(data, refused):
+    wrong = [{"casing": "upper"}, {"tokenization": "jieba"}, {"size": 1}, 3]
+    for form in (*wrong, {"aggressive_hyphens": "yes"}):
+        (data.root / MARK).write_text(json.dumps({"form": form}))
+        with refused.raised(f"{form}", names="`form` in "):
+            read_text_form(data.root)
 
 
 @pytest.mark.parametrize(
@@ -128,7 +94,7 @@ def test_an_unknown_form_is_refused(data, form):
         (TextForm("cased", "moses", tokenized_at_source=True), False, 0),
     ],
 )
-def test_what_is_done_to_the_sources_text(form, tokenizes, named) -> None:
+def test_what_is_done_to_the_sources_text(form, tokenizes, named):
     assert form.tokenizes == tokenizes
     names = form.tokenizers(["de", "zh"])
     assert len(names) == named

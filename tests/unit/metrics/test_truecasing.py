@@ -4,7 +4,6 @@ from pathlib import Path
 
 import pytest
 
-from tdo_plugin.errors import UserError
 from tdo_plugin.metrics.truecasing import train_truecaser, truecase
 
 TRAIN = """\
@@ -41,21 +40,21 @@ def write(path: Path, text: str) -> Path:
 
 
 @pytest.fixture
-def model(tmp_path: Path) -> Path:
+def model(tmp_path):
     train_truecaser([write(tmp_path / "text", TRAIN)], tmp_path / "truecase.en")
     return tmp_path / "truecase.en"
 
 
-def test_the_model_is_that_of_moses(model: Path) -> None:
+def test_the_model_is_that_of_moses(model):
     assert model.read_text(encoding="utf-8") == MODEL
     assert sorted(path.name for path in model.parent.iterdir()) == ["text", "truecase.en"]
 
 
-def test_lines_are_cased_as_by_moses(model: Path) -> None:
+def test_lines_are_cased_as_by_moses(model):
     assert truecase(LINES, model) == list(LINES.values())
 
 
-def test_the_model_does_not_depend_on_the_order_of_the_text(tmp_path: Path) -> None:
+def test_the_model_does_not_depend_on_the_order_of_the_text(tmp_path):
     halves = [write(tmp_path / "a", "- AA aa aa\n"), write(tmp_path / "b", "- bb Bb AA\n")]
     train_truecaser(halves, tmp_path / "one")
     train_truecaser(reversed(halves), tmp_path / "other")
@@ -63,15 +62,15 @@ def test_the_model_does_not_depend_on_the_order_of_the_text(tmp_path: Path) -> N
     assert (tmp_path / "one").read_bytes() == (tmp_path / "other").read_bytes()
 
 
-def test_a_model_that_was_trained_anew_is_read_anew(model: Path) -> None:
+def test_a_model_that_was_trained_anew_is_read_anew(model):
     assert truecase(["Dog"], model) == ["dog"]
     train_truecaser([write(model.parent / "text", "a Dog\n")], model)
     assert truecase(["dog"], model) == ["Dog"]
 
 
-def test_an_interrupted_training_leaves_no_model(tmp_path: Path) -> None:
+def test_an_interrupted_training_leaves_no_model(tmp_path, refused):
     (tmp_path / "text").write_bytes(b"the dog\n\xff\n")
-    with pytest.raises(UserError, match=r"must be UTF-8 text"):
+    with refused.raised("no text", names="UTF-8"):
         train_truecaser([tmp_path / "text"], tmp_path / "truecase.en")
-    with pytest.raises(UserError, match=r"must be a truecasing model; it does not exist"):
+    with refused.raised("no model", names="it does not exist"):
         truecase(["The"], tmp_path / "truecase.en")

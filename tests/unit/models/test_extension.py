@@ -8,7 +8,6 @@ from fairseq import tasks
 from support.built_models import moved
 from support.data import ENCODER_DECODER, TAG, TASK, TDO, TRAIN, built, iterate
 
-from tdo_plugin.errors import UserError
 from tdo_plugin.models.extension import Extension, extend
 from tdo_plugin.modules.methods.language_norm import LanguageNorm
 from tdo_plugin.modules.methods.language_transformation import LanguageTransformation
@@ -76,16 +75,21 @@ def test_tags_on_the_target_are_predicted():
     for tags in ({"decoder_langtok": True}, {"langtoks": {"main": (None, "tgt")}}):
         args = extension.arguments(Namespace(**tags, langs=["en", "de"], lang_dict="names.txt"))
         assert (args.langs, args.lang_dict, args.tdo_masked_tags) == (["en", "de", "fr"], None, 0)
-    with pytest.raises(UserError, match="`--path` must name a model with language tags"):
-        extension.arguments(Namespace(langs=["en", "de"]))
 
 
-@pytest.mark.parametrize("new", [(), ("de",), ("fr", "fr")], ids=str)
-def test_languages_must_be_new(new):
-    with pytest.raises(UserError, match="`--languages` must name new languages, each once"):
-        Extension(["en", "de"], new)
-
-
-def test_like_must_be_known():
-    with pytest.raises(UserError, match="`--like` must be one of en, de; it is it"):
+def test_refused(refused):
+    for new in ((), ("de",), ("fr", "fr")):
+        with refused.raised(f"new languages {new}", names="--languages"):
+            Extension(["en", "de"], new)
+    for new in ("../x", "pt-BR", "a b"):
+        with refused.raised(f"new language {new}", names="--languages"):
+            Extension(["en", "de"], (new,))
+    with refused.raised("like a language that it does not know", names="--like"):
         Extension(["en", "de"], ["fr"], "it")
+    for names, setting in (
+        ("--path", {}),
+        ("--source-noise", {"encoder_langtok": "tgt", "source_noise": "bert"}),
+        ("--back-translated-tag", {"encoder_langtok": "tgt", "back_translated_tag": "<bt>"}),
+    ):
+        with refused.raised(f"a model with {names}", names):
+            Extension(["en", "de"], ["fr"]).arguments(Namespace(langs=["en", "de"], **setting))

@@ -10,21 +10,14 @@ from fairseq.sequence_generator import SequenceGenerator
 from support.parity_cases import DECODER_ONLY, EOS, MERGED, PAD, TWO_STAGE, name_of
 from support.searching import DICTIONARY, random_model, random_sample, readable
 
-from tdo_plugin.errors import UserError
 from tdo_plugin.evaluation.decoding.early_stop import EarlyStop
-from tdo_plugin.models.forced_tag import (
-    FreeTagGenerator,
-    check_free_tag,
-    forces_tag,
-    free_tag,
-)
+from tdo_plugin.models.forced_tag import FreeTagGenerator, check_free_tag, forces_tag, free_tag
 from tdo_plugin.models.topk_beam_search import use_topk
 
 TAG = 17
 
 
 def generator(models, **options):
-    """As a task and then `tdo translate` make one."""
     stock = SequenceGenerator(models, DICTIONARY, **{"beam_size": 4, "max_len_b": 9} | options)
     free_generator = use_topk(free_tag(use_topk(stock)))
     assert type(free_generator) is FreeTagGenerator
@@ -85,13 +78,8 @@ def test_draws_are_the_same_ones():
     model, batches = random_model(), []
     for kind in (FreeTagGenerator, SequenceGenerator):
         torch.manual_seed(3)
-        drawn = kind(
-            [model],
-            DICTIONARY,
-            3,
-            max_len_b=9,
-            search_strategy=Sampling(DICTIONARY, sampling_topk=5),
-        )
+        sampling = Sampling(DICTIONARY, sampling_topk=5)
+        drawn = kind([model], DICTIONARY, 3, max_len_b=9, search_strategy=sampling)
         batches.append(searched(drawn))
     check(batches[0], [model])
     free, usual = (
@@ -101,7 +89,6 @@ def test_draws_are_the_same_ones():
 
 
 def test_packed_weights_in_single_precision():
-    """As fairseq-generate decodes on a CPU."""
     single, packed = random_model().float(), random_model().float()
     packed.prepare_for_inference_(
         SimpleNamespace(generation=GenerationConfig(), common=SimpleNamespace(bf16=False))
@@ -111,9 +98,7 @@ def test_packed_weights_in_single_precision():
 
 def test_half_precision():
     batch = searched(generator([random_model().to(torch.bfloat16)]))
-    assert all(
-        float(hypothesis["positional_scores"][0]) == 0 for ranked in batch for hypothesis in ranked
-    )
+    assert all(float(each["positional_scores"][0]) == 0 for ranked in batch for each in ranked)
 
 
 def test_a_search_that_was_stopped_early_is_none_that_counts():
@@ -156,16 +141,15 @@ def test_hypotheses_are_ranked_without_it():
     assert any(differing)
 
 
-def task_with(target_tag, replacing=False):
-    args = SimpleNamespace(langtoks={"main": ("tgt", target_tag)})
-    args.lang_tok_replacing_bos_eos = replacing
-    return SimpleNamespace(args=args)
-
-
-def test_it_is_for_tags_that_are_forced():
-    assert forces_tag(task_with("tgt"))
-    check_free_tag(task_with("tgt"))
-    for task in (task_with(None), task_with("tgt", replacing=True)):
-        assert not forces_tag(task)
-        with pytest.raises(UserError, match=r"`--free-tag` must be off unless .*; it is on"):
+def test_it_is_for_tags_that_are_forced(refused):
+    for tag, replacing in (("tgt", False), (None, False), ("tgt", True)):
+        forced = tag is not None and not replacing
+        args = SimpleNamespace(langtoks={"main": ("tgt", tag)})
+        args.lang_tok_replacing_bos_eos = replacing
+        task = SimpleNamespace(args=args)
+        assert forces_tag(task) == forced
+        if forced:
+            check_free_tag(task)
+            continue
+        with refused.raised("a tag that is not forced", names="--free-tag"):
             check_free_tag(task)

@@ -5,42 +5,16 @@ from argparse import Namespace
 import pytest
 import torch
 from support.built_models import moved
-from support.data import (
-    ENCODER_DECODER,
-    INSTRUCL,
-    TAG,
-    TASK,
-    TDO,
-    TRAIN,
-    built,
-    iterate,
-)
+from support.data import INSTRUCL, TAG, TASK, TDO, TRAIN, built, databin, iterate
 
 from tdo_plugin.errors import UserError
 from tdo_plugin.models.languages import tag_sides
 from tdo_plugin.modules.losses.cross_entropy import smoothed_cross_entropy
 from tdo_plugin.modules.losses.instrucl_loss import identity_source
-from tdo_plugin.modules.source_state import SourceRequest
 from tdo_plugin.modules.token_context import TokenContext
 
 BASE = ("--task", "tdo_translation", *TASK, *TAG, *TRAIN, "--dropout", "0")
 AWARE = ("--tdo-laln", "both", "--tdo-lalt", "xavier")
-
-
-def test_ids_of_the_batch_reach_the_parts():
-    task, model, _ = built(*BASE, *TDO, *AWARE)
-    batch = iterate(task, "train")[0]["net_input"]
-    assert len(batch["tgt_lang_id"].unique()) > 1
-    logits, _ = moved(model).double()(**batch)
-    source = SourceRequest(
-        batch["src_tokens"], context=TokenContext.of_targets(batch["tgt_lang_id"][:, 0] - 1)
-    )
-    features = model.core([source], batch["prev_output_tokens"])[1]
-    torch.testing.assert_close(logits, model.core.logits(features), rtol=0, atol=0)
-    without = {**batch, "tgt_lang_id": None}
-    for call in (lambda: model(**without), lambda: model.encoder(batch["src_tokens"])):
-        with pytest.raises(UserError, match="`--tdo-laln` needs the languages of every"):
-            call()
 
 
 def test_identity_pairs_are_of_their_targets_language():
@@ -68,61 +42,28 @@ def test_identity_pairs_are_of_their_targets_language():
     torch.testing.assert_close(loss, expected, rtol=0, atol=1e-9)
 
 
-REFUSED = {
-    "no tag": (
-        ("--task", "tdo_translation", *TASK, *TRAIN, *TDO, "--tdo-lalt", "identity"),
-        r"`--encoder-langtok` must be tgt, or `--decoder-langtok` on, for `--tdo-lalt`.*; it is "
-        "None",
-    ),
-    "the source's tag": (
-        ("--task", "tdo_translation", *TASK, "--encoder-langtok", "src", *TRAIN, *TDO, *AWARE),
-        r"`--encoder-langtok` must be tgt.* the target language is not in the text; it is src",
-    ),
-    "the source's tag by another option": (
-        (*BASE, *TDO, *AWARE, "--langtoks", '{"main":("src",None)}'),
-        r"`--encoder-langtok` must be tgt.* the target language is not in the text; it is src",
-    ),
-    "tags that are predicted by another option": (
-        (*BASE, *TDO, "--langtoks", '{"main":("tgt","tgt")}', "--tdo-masked-tags", "1"),
-        r"`--tdo-masked-tags` must be 0 with `--decoder-langtok`",
-    ),
-    "the stock task": (
-        ("--task", "translation_multi_simple_epoch", *TASK, *TAG, *TRAIN, *TDO, *AWARE),
-        r"`--task` must be tdo_translation .*; it is translation_multi_simple_epoch",
-    ),
-    "one stage": (
-        (*BASE, "--arch", "tdo_prefix_decoder_only", "--tdo-lalt", "identity"),
-        r"`--tdo-lalt` must be none if `--tdo-target-layer` is 0: no stage ends",
-    ),
-    "a first target symbol of many": (
-        (*BASE, *TDO, "--lang-tok-replacing-bos-eos", "--tdo-source-sees-start"),
-        r"`--lang-tok-replacing-bos-eos` must be off with `--tdo-source-sees-start`, .*; it is on",
-    ),
-    "too many tags": (
-        (*BASE, *TDO, "--tdo-masked-tags", "5"),
-        r"`--tdo-masked-tags` must be at most 4, the number of language tags in the ",
-    ),
-    "tags that are predicted": (
-        (*BASE, *TDO, "--decoder-langtok", "--tdo-masked-tags", "1"),
-        r"`--tdo-masked-tags` must be 0 with `--decoder-langtok`",
-    ),
-    "less than none": (
-        (*BASE, *TDO, "--tdo-masked-tags", "-1"),
-        r"`--tdo-masked-tags` must not be negative; it is -1",
-    ),
-}
-
-
-@pytest.mark.parametrize("name", REFUSED)
-def test_refused_in_one_line(name):
-    flags, message = REFUSED[name]
-    with pytest.raises(UserError, match=message) as raised:
-        built(*flags)
-    assert "\n" not in str(raised.value)
-
-
-def test_tags_that_only_a_checkpoint_can_say_are_refused():
-    with pytest.raises(UserError, match="`--langtoks` must be a dict of tags; it is exit"):
+def test_refused(refused):
+    refused.rows(
+        """
+        fairseq-train {data} {base} {tdo}
+            {aware} --encoder-langtok src                                :: --encoder-langtok
+            {aware} --langtoks '{"main":("src",None)}'                   :: --encoder-langtok
+            {aware} --task translation_multi_simple_epoch                :: --task
+            --langtoks '{"main":("tgt","tgt")}' --tdo-masked-tags 1      :: --tdo-masked-tags
+            --decoder-langtok --tdo-masked-tags 1                        :: --tdo-masked-tags
+            --tdo-masked-tags 5                                          :: --tdo-masked-tags
+            --tdo-masked-tags -1                                         :: --tdo-masked-tags
+            --lang-tok-replacing-bos-eos --tdo-source-sees-start         :: --lang-tok-replacing
+        fairseq-train {data} {base} --arch tdo_prefix_decoder_only --tdo-lalt identity :: --tdo-lalt
+        fairseq-train {data} {bare} {tdo} --tdo-lalt identity            :: --encoder-langtok
+        """,
+        data=databin(),
+        base=BASE,
+        bare=("--task", "tdo_translation", *TASK, *TRAIN),
+        tdo=TDO,
+        aware=AWARE,
+    )
+    with pytest.raises(UserError, match="`--langtoks`"):  # only a checkpoint can say this
         tag_sides(Namespace(langtoks="exit()"))
 
 
@@ -134,29 +75,6 @@ def test_a_target_s_tag_is_enough():
     ):
         task, model, criterion = built(*flags, *tag_flags)
         assert torch.isfinite(criterion(model, iterate(task, "train")[0])[0])
-
-
-# --- checkpoints ------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("more", [(), ENCODER_DECODER], ids=["two stages", "encoder-decoder"])
-def test_a_plain_checkpoint_grows(more):
-    task, plain, _ = built(*BASE, *TDO, *more)
-    _, aware, _ = built(*BASE, *TDO, *more, "--tdo-laln", "both", "--tdo-lalt", "identity")
-    aware.load_state_dict(moved(plain).double().state_dict())
-    batch = iterate(task, "train")[0]["net_input"]
-    torch.testing.assert_close(aware.double()(**batch)[0], plain(**batch)[0], rtol=0, atol=1e-9)
-
-
-def test_a_checkpoint_with_other_languages():
-    _, model, _ = built(*BASE, *TDO, *AWARE)
-    state = model.state_dict()
-    for name in ("stack.bridge.1.weight", "stack.layers.0.attention_residual.norm.bias"):
-        weight = state[f"core.{name}"]
-        with pytest.raises(
-            UserError, match=r"languages of `--langs`; its .* 5 rows, the model's 4"
-        ):
-            model.load_state_dict({**state, f"core.{name}": torch.cat([weight, weight[:1]])})
 
 
 # --- tags that take no part in the softmax ----------------------------------------------------

@@ -3,6 +3,7 @@
 import pytest
 import torch
 import torch.nn.functional as F
+from support.built_models import ENCODER_DECODER, MERGED, PAD, TWO_STAGE, build
 from support.data import TAG, TASK, TDO, TRAIN, built
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
@@ -38,7 +39,6 @@ def allowed(monkeypatch):
 
 @pytest.fixture(params=[True, False])
 def before(request):
-    """How the process has it."""
     previous = torch.backends.cuda.cudnn_sdp_enabled()
     torch.backends.cuda.enable_cudnn_sdp(request.param)
     yield request.param
@@ -77,7 +77,6 @@ def test_kernels_that_a_caller_switched_off_stay_off():
         assert torch.equal(output, any_kernel(state, state, state, None, 0.0))
 
 
-@pytest.mark.long  # the import of the compiler
 def test_it_compiles_in_one_piece():
     attention = MultiheadAttention(16, 2, PlainDropout(0.0)).eval()
     state = torch.randn(2, 2, 3, 8)
@@ -90,7 +89,6 @@ def test_it_compiles_in_one_piece():
 
 
 def masked_tensors(dtype):
-    """Queries, keys and values with gradients, and masks: none, of padding, of later positions."""
     generator = torch.Generator().manual_seed(1)
     shapes = (3, 2, 5, 8), (3, 2, 7, 8), (3, 2, 7, 8)
     query, key, value = (torch.randn(*shape, generator=generator) for shape in shapes)
@@ -148,3 +146,25 @@ def test_the_few_queries_of_a_search_have_the_same_attention(number, monkeypatch
     numbers = None if mask is None else additive(mask, torch.float64, -1e300)
     actual, expected = best_kernel(*tensors, numbers, 0.0), any_kernel(*tensors, mask, 0.0)
     torch.testing.assert_close(actual, expected, rtol=0, atol=1e-12)
+
+
+TOPOLOGIES = {
+    "two stages": TWO_STAGE,
+    "causal source": {**TWO_STAGE, "target_layer": 0, "source_attention": "causal"},
+    "encoder-decoder": ENCODER_DECODER,
+    "merged": MERGED,
+}
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16])
+@pytest.mark.parametrize("topology", TOPOLOGIES)
+def test_training_needs_no_other_kernel(topology, dtype):
+    """On a GPU as here: what is asked for is what a fused kernel can give, masks included."""
+    model = build(**TOPOLOGIES[topology]).to(dtype)
+    source, previous = (
+        torch.tensor([[PAD, 5, 6], [4, 5, 6]]),
+        torch.tensor([[2, 8, 9], [2, 8, PAD]]),
+    )
+    with sdpa_kernel(SDPBackend.FLASH_ATTENTION):
+        model.logits(model.decode(previous, model.encode(source))).float().sum().backward()
+    assert all(parameter.grad.isfinite().all() for parameter in model.parameters())

@@ -1,5 +1,7 @@
 """Adapters and projections of their own rows, against plain ones a sentence at a time."""
 
+import math
+
 import pytest
 import torch
 import torch.nn.functional as F
@@ -10,6 +12,7 @@ from torch.utils.flop_counter import FlopCounterMode
 from tdo_plugin.modules.language_pairs import LanguagePairs
 from tdo_plugin.modules.methods.adapters import PairAdapters
 from tdo_plugin.modules.methods.expert_ffn import ExpertLinear
+from tdo_plugin.modules.methods.language_transformation import LanguageTransformation
 from tdo_plugin.modules.methods.target_attention import TargetProjection, project_for_targets
 from tdo_plugin.modules.token_context import TokenContext
 
@@ -40,6 +43,7 @@ PARTS = {
     "adapters": (lambda: PairAdapters(5, 6, 4), adapter),
     "projection": (lambda: TargetProjection(5, 6, 8), F.linear),
     "expert": (lambda: ExpertLinear(5, 6, 8), F.linear),
+    "transformation": (lambda: LanguageTransformation(5, 6, "xavier"), torch.matmul),
 }
 
 
@@ -83,7 +87,7 @@ def test_several_projections_at_once():
 
 def test_no_position_is_multiplied_twice():
     x, languages = torch.randn(8, 3, 6), told([row % 5 for row in range(8)])[:, None]
-    for name, products in (("adapters", 2 * 4), ("projection", 8)):
+    for name, products in (("adapters", 2 * 4), ("projection", 8), ("transformation", 6)):
         with FlopCounterMode(display=False) as counter:
             PARTS[name][0]()(x, languages)
         assert counter.get_total_flops() == 2 * x.numel() * products
@@ -98,13 +102,25 @@ def test_starts():
         assert not torch.equal(weight[0], weight[1])
     assert 0.8 * limit < projection.weight.abs().max() <= limit
     assert not projection.bias.any()
+    width, languages = 16, 40
+    identity, xavier, authors = (
+        LanguageTransformation(languages, width, start).double().weight.detach()
+        for start in ("identity", "xavier", "authors")
+    )
+    assert torch.equal(identity, torch.eye(width).double().expand(languages, -1, -1))
+    for weight, limit in (
+        (xavier, math.sqrt(6 / (2 * width))),
+        (authors, math.sqrt(6 / (languages + width**2))),
+    ):
+        assert 0.99 * limit < weight.abs().max() <= limit
+        assert weight.std() == pytest.approx(limit / math.sqrt(3), rel=0.02)
 
 
 @pytest.mark.parametrize("name", PARTS)
 def test_languages_must_be_told(name):
+    other = TokenContext.of_targets(torch.tensor([0, 1])) if name == "adapters" else TokenContext()
     with pytest.raises(ValueError, match="of every sentence"):
-        PARTS[name][0]()(torch.randn(2, 3, 6), TokenContext.of_targets(torch.tensor([0, 1]))
-                         if name == "adapters" else TokenContext())  # fmt: skip
+        PARTS[name][0]()(torch.randn(2, 3, 6), other)
 
 
 def test_pairs_are_found_and_go_with_the_state():

@@ -4,43 +4,32 @@ import math
 
 import pytest
 import torch
+from support import built_models
+from support.built_models import ENCODER_DECODER, MERGED, SIZES, TWO_STAGE
 
-from tdo_plugin.modules.builder import Builder
 from tdo_plugin.modules.linear import Linear
-from tdo_plugin.modules.spec import ModelSpec, SpecError
 from tdo_plugin.modules.token_context import NO_CONTEXT, TokenContext
 
-SIZES = {"model_dim": 16, "num_heads": 2, "stage1_ffn_dim": 24, "stage2_ffn_dim": 40}
+
+def build(**numbers):
+    torch.manual_seed(0)
+    return built_models.build(**numbers)
+
+
 CASES = {
-    "encoder-decoder": {"topology": "encoder-decoder", "encoder_layers": 3, "decoder_layers": 4},
-    "merged": {
-        "topology": "encoder-decoder",
-        "encoder_layers": 2,
-        "decoder_layers": 3,
-        "decoder_attention": "merged",
-    },
+    "encoder-decoder": {**ENCODER_DECODER, "encoder_layers": 3, "decoder_layers": 4},
+    "merged": {**MERGED, "decoder_layers": 3},
     "two stages": {
-        "topology": "decoder-only",
-        "num_layers": 4,
-        "target_layer": 2,
-        "adaptation_dim": 8,
-        "laln": "both",
-        "lalt": "xavier",
-        "num_languages": 3,
+        **{**TWO_STAGE, "num_layers": 4, "target_layer": 2, "adaptation_dim": 8},
+        **{"laln": "both", "lalt": "xavier", "num_languages": 3},
     },
-    "one stage": {"topology": "decoder-only", "num_layers": 3},
+    "one stage": {**TWO_STAGE, "target_layer": 0},
 }
 POWERS = {"depth-scaled": 1 / 2, "depth-scaled-quarter": 1 / 4}
 STACKS = ("layers", "encoder_layers", "decoder_layers")
 
 
-def build(**numbers):
-    torch.manual_seed(0)
-    return Builder(ModelSpec(**{**SIZES, **numbers}), 1).build(30, 30)
-
-
 def layers_of(model):
-    """Each layer with its depth, from 1 in each stack."""
     return [
         (depth, layer)
         for name in STACKS
@@ -85,7 +74,6 @@ def test_every_matrix_of_every_layer_is_uniform_within_its_limit(case, init, nor
 @pytest.mark.parametrize("init", POWERS)
 @pytest.mark.parametrize("case", CASES)
 def test_nothing_else_starts_otherwise(case, init):
-    """Embeddings, norms, biases, adaptation and the transformations of languages."""
     plain, scaled = build(**CASES[case], norm="pre"), build(**CASES[case], norm="pre", init=(init,))
     matrices = {
         id(part.weight)
@@ -159,7 +147,6 @@ def test_identity_is_zero_where_it_is_asked_for_and_changes_nothing_else(
 
 @pytest.mark.parametrize("case", CASES)
 def test_layers_at_the_identity_hand_their_input_on(case):
-    """With pre-norm, to the last bit."""
     model = build(**CASES[case], norm="pre", init=("identity-all",))
     layers = range(1, (model.spec.entry_layer or model.spec.source_layers) + 1)
     tokens = torch.tensor([[5, 6, 7, 2]])
@@ -171,31 +158,3 @@ def test_layers_at_the_identity_hand_their_input_on(case):
     embedded = embedded + model.source_positions(torch.tensor([[2, 3, 4, 5]]), 5)
     for layer in layers:
         assert torch.equal(state.layer_outputs[layer], embedded)
-
-
-@pytest.mark.parametrize(
-    ("numbers", "message"),
-    [
-        ({"init": ("identity",)}, "must be one or more of standard, .*; it has identity"),
-        ({"init": ("standard", "depth-scaled")}, "at most one of .* has standard and depth-scaled"),
-        ({"init": ()}, "`--tdo-init` must have at least one name, and each name once"),
-        ({"init": ("depth-scaled",) * 2}, "`--tdo-init` must have at least one name"),
-        (
-            {"init": ("identity-all", "identity-stage1")},
-            "must not combine identity-all with other ident",
-        ),
-        ({"init": ("identity-stage1",), "target_layer": 0}, "`--tdo-target-layer` is 0"),
-        ({"init": ("identity-adaptation",)}, "`--tdo-adaptation-dim` is 0"),
-        ({"init": ("identity-stage1",), "cut_residual": 2}, "`--tdo-cut-residual` must not be"),
-        ({"init": ("identity-all",), "cut_residual": 3}, "`--tdo-cut-residual` must not be"),
-    ],
-)
-def test_what_makes_no_sense_is_refused(numbers, message):
-    sizes = {"topology": "decoder-only", "num_layers": 4, "target_layer": 2, **SIZES}
-    with pytest.raises(SpecError, match=message):
-        ModelSpec(**{**sizes, **numbers})
-
-
-def test_a_layer_behind_the_identity_may_be_cut():
-    sizes = {"topology": "decoder-only", "num_layers": 4, "target_layer": 2, **SIZES}
-    assert ModelSpec(**sizes, init=("identity-stage1",), cut_residual=3).cut_residual == 3

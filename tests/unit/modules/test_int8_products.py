@@ -137,8 +137,6 @@ def test_weights_are_freed():
 
 @torch.inference_mode()
 def test_gates_of_neurons_stay():
-    """What is applied to the outputs of a projection, here of the FFN and of the values."""
-
     class Halved(torch.nn.Module):
         def forward(self, output, context):
             return output / 2

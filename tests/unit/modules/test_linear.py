@@ -50,7 +50,6 @@ def test_nothing_new_is_stored(layer):
 
 
 def test_what_changes_after_packing_is_no_longer_packed(layer):
-    """Weights that were loaded, copies of the module, one that was moved or cast."""
     x = torch.randn(4, 33)
     layer.pack()
     fresh = Linear(33, 70)

@@ -11,7 +11,6 @@ NONE = torch.zeros(3, 5, dtype=torch.bool)
 
 
 def visible(mask, *shape):
-    """A mask as a boolean tensor of this shape."""
     return torch.ones(shape, dtype=torch.bool) if mask is None else mask.expand(shape)
 
 
@@ -59,7 +58,6 @@ def test_target_without_padding(new):
 
 @pytest.mark.parametrize(("queries", "keys"), [(1, 1), (1, 6), (4, 4), (3, 8)])
 def test_torch_s_description_means_the_same(queries, keys):
-    """What a GPU's kernels get instead of a tensor."""
     torch.manual_seed(0)
     query = torch.randn(2, 2, queries, 4)
     key, value = torch.randn(2, 2, 2, keys, 4)

@@ -24,7 +24,6 @@ def configured(**options):
 
 
 def made(parameters, **options):
-    """The optimizer that fairseq makes of its options."""
     return optim.build_optimizer(configured(**options), parameters)
 
 
@@ -67,7 +66,6 @@ def test_it_is_made_by_fairseq_and_switched_off_by_its_flag():
 
 
 def test_the_formulas():
-    """Clipping, groups and parameters of unequal ages, in double precision."""
     trained = parameters(torch.float64)
     groups = [
         {"params": trained[:2], "lr": 0.05, "betas": (0.8, 0.9), "weight_decay": 0.1},
@@ -181,7 +179,6 @@ def settings(**common):
 
 
 def half(kind, cfg, dtype, **options):
-    """Parameters in half precision after some updates, and the optimizer."""
     trained = parameters(dtype)
     cfg.optimizer.update(options)
     optimizer = kind.build_optimizer(cfg, trained)

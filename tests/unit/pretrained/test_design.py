@@ -2,7 +2,6 @@
 
 import pytest
 
-from tdo_plugin.errors import UserError
 from tdo_plugin.pretrained.design import Design
 from tdo_plugin.pretrained.original import Sizes
 from tdo_plugin.pretrained.parameter_origins import Layers
@@ -19,8 +18,8 @@ def test_a_decoder_only_model_has_an_even_number(count, layers):
     assert taken("tdo_transformer", count) == {"layers": f"decoder:{layers}"}
 
 
-def test_one_layer_is_not_enough_for_two_halves():
-    with pytest.raises(UserError, match="must have two decoder layers for"):
+def test_one_layer_is_not_enough_for_two_halves(refused):
+    with refused.raised("one layer", names="two decoder layers"):
         taken("tdo_prefix_decoder_only", 1)
 
 

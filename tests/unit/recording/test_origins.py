@@ -1,20 +1,18 @@
 """Digests of data folders that cost next to nothing."""
 
-from pathlib import Path
-
 from support.data import databin
 from support.prepared import prepared
 
 from tdo_plugin.recording.origins import SAMPLE, data_identity
 
 
-def test_a_prepared_folder_has_noted_its_digests() -> None:
+def test_a_prepared_folder_has_noted_its_digests():
     root = prepared().root
     whole, shard = data_identity([root, root / "shard2"]).values()
     assert whole == shard and whole["by"] == "prepared.json" and whole["files"] > 10
 
 
-def test_another_folder_is_sampled(tmp_path: Path) -> None:
+def test_another_folder_is_sampled(tmp_path):
     (plain,) = data_identity([databin()]).values()
     assert plain["by"] == "samples" and plain["files"] > 10
 

@@ -5,7 +5,6 @@ import os
 import platform
 from argparse import Namespace
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -27,7 +26,7 @@ HERE = {"host": platform.node(), "process": os.getpid(), "workers": 1}
 RUN = Run("2026-01-01T00:00:00+00:00", "fairseq-train data", {}, {}, None, HERE, {})
 
 
-def test_options_are_those_that_the_trainer_reads() -> None:
+def test_options_are_those_that_the_trainer_reads():
     settings = {
         "common": {"_name": None, "seed": 1, "log_interval": 100},
         "generation": {"beam": 5},
@@ -36,17 +35,12 @@ def test_options_are_those_that_the_trainer_reads() -> None:
         "bpe": None,
     }
     assert effective_options(settings) == {
-        "adam_betas": [0.9, 0.98],
-        "langs": ["de", None],
-        "log_interval": 100,
-        "optimizer": "adam",
-        "ratio": "inf",
-        "seed": 1,
-        "task": "tdo_translation",
+        **{"adam_betas": [0.9, 0.98], "langs": ["de", None], "log_interval": 100},
+        **{"optimizer": "adam", "ratio": "inf", "seed": 1, "task": "tdo_translation"},
     }
 
 
-def test_a_later_run_notes_what_differs(tmp_path: Path) -> None:
+def test_a_later_run_notes_what_differs(tmp_path):
     runs = with_options(with_new_run([], RUN), {"lr": [0.1], "seed": 1, "gone": True})
     runs = with_options(with_new_run(runs, RUN), {"lr": [0.2], "seed": 1})
     assert runs[1].options == {"lr": [0.2], "gone": None}
@@ -58,23 +52,19 @@ def test_a_later_run_notes_what_differs(tmp_path: Path) -> None:
     assert read_runs(tmp_path / "none") == []
 
 
-def test_a_run_without_an_end_is_lost_once_its_process_is_gone() -> None:
+def test_a_run_without_an_end_is_lost_once_its_process_is_gone():
     gone = replace(RUN, machine={**HERE, "process": 2**22 + 1})
     elsewhere = replace(RUN, machine={**HERE, "host": "another"})
     assert [run.state_now() for run in (RUN, gone, elsewhere)] == [RUNNING, LOST, RUNNING]
     assert gone.outcome() == "lost (killed, or its machine went down)"
+    interrupted = replace(RUN, state=INTERRUPTED, reason="by a signal")
+    assert interrupted.outcome() == "interrupted by a signal"
+    assert replace(RUN, state=FAILED, reason="why").outcome() == "failed: why"
     assert [run.state for run in with_new_run([RUN], RUN)] == [LOST, RUNNING]
 
 
-def test_outcomes_in_words() -> None:
-    assert replace(RUN, state=INTERRUPTED, reason="by a signal").outcome() == (
-        "interrupted by a signal"
-    )
-    assert replace(RUN, state=FAILED, reason="why").outcome() == "failed: why"
-
-
 @pytest.mark.parametrize("text", ["{", "{}", '[{"started": 1}]'])
-def test_a_damaged_file_is_refused(tmp_path: Path, text: str) -> None:
+def test_a_damaged_file_is_refused(tmp_path, text):
     (tmp_path / "runs.json").write_text(text)
     with pytest.raises(ValueError):
         read_runs(tmp_path)

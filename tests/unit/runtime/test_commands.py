@@ -5,7 +5,6 @@ import signal
 import subprocess
 import sys
 import threading
-from pathlib import Path
 
 import pytest
 from support.processes import until
@@ -18,9 +17,7 @@ from tdo_plugin.runtime import commands
     [("signal.SIG_IGN", 0.3, -signal.SIGKILL), ("lambda *_: sys.exit(5)", 60.0, 5)],
     ids=["by force", "by itself"],
 )
-def test_what_runs_is_asked_to_end_and_made_to(
-    tmp_path: Path, answer: str, grace: float, code: int
-) -> None:
+def test_what_runs_is_asked_to_end_and_made_to(tmp_path, answer, grace, code):
     text = f"import signal, sys, time; signal.signal(signal.SIGTERM, {answer})\n"
     text += "print('ready', flush=True); time.sleep(100)"
     ran, codes = commands.Commands(grace), []
@@ -39,7 +36,7 @@ def test_what_runs_is_asked_to_end_and_made_to(
         ran.run(["true"], log, {}, 2)
 
 
-def test_output_goes_behind_what_is_there(tmp_path: Path) -> None:
+def test_output_goes_behind_what_is_there(tmp_path):
     log, text = tmp_path / "log", tmp_path / "text"
     log.write_text("before\n")
     ran = commands.Commands()
@@ -50,7 +47,7 @@ def test_output_goes_behind_what_is_there(tmp_path: Path) -> None:
     assert (text.read_text(), log.read_text()[-6:]) == ("said\n", "again\n")
 
 
-def test_at_its_limit_a_command_ends_with_all_that_it_started(tmp_path: Path) -> None:
+def test_at_its_limit_a_command_ends_with_all_that_it_started(tmp_path):
     words = ["sh", "-c", "(trap '' TERM; sleep 1000) & wait"]
     read, write = os.pipe()  # both processes keep it open
     with open(read, "rb") as held:
@@ -60,7 +57,7 @@ def test_at_its_limit_a_command_ends_with_all_that_it_started(tmp_path: Path) ->
         assert held.read() == b""  # or waits until the test's limit
 
 
-def test_an_error_beside_commands_ends_them(tmp_path: Path) -> None:
+def test_an_error_beside_commands_ends_them(tmp_path):
     ran, log = commands.Commands(), tmp_path / "log"
     with pytest.raises(KeyError), ran.threads(1) as pool:
         future = pool.submit(ran.run, ["sh", "-c", "echo ready; exec sleep 1000"], log, {})

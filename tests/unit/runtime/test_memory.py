@@ -3,7 +3,6 @@
 import os
 import subprocess
 import sys
-from pathlib import Path
 
 import psutil
 import pytest
@@ -25,9 +24,7 @@ STARTS = f"import subprocess, sys; subprocess.run([sys.executable, '-S', '-c', {
     ],
     ids=["version 2, a parent's", "version 2, in a container", "version 1"],
 )
-def test_a_container_may_have_less_than_its_machine(
-    line: str, file: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_container_may_have_less_than_its_machine(line, file, tmp_path, monkeypatch):
     own = tmp_path / "cgroup"
     monkeypatch.setattr(memory, "GROUPS", tmp_path)
     monkeypatch.setattr(memory, "OWN_GROUPS", own)
@@ -40,7 +37,7 @@ def test_a_container_may_have_less_than_its_machine(
     assert machine_memory() == MIB
 
 
-def test_memory_is_of_a_process_and_what_it_starts() -> None:
+def test_memory_is_of_a_process_and_what_it_starts():
     process = subprocess.Popen(
         [sys.executable, "-S", "-c", STARTS], stdin=subprocess.PIPE, stdout=subprocess.PIPE
     )

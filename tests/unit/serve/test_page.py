@@ -38,16 +38,8 @@ def test_the_policy_has_the_digests_of_style_and_script():
 
 def test_nothing_is_read_from_elsewhere():
     html = page({"text": "a"})
-    for pattern in (
-        r"https?:",
-        r"\bsrc=",
-        r"url\(",
-        r"@import",
-        r"//[a-z]+\.",
-        r"innerHTML",
-        r"\bon\w+=",
-    ):
-        assert not re.search(pattern, html), pattern
+    reads = r"https?:|\bsrc=|url\(|@import|//[a-z]+\.|innerHTML|\bon\w+="
+    assert not re.search(reads, html)
     assert set(re.findall(r'href="([^"]*)"', html)) == {"data:,"}
 
 

@@ -3,13 +3,11 @@
 import resource
 from itertools import combinations
 
-import pytest
 from support.layouts.sentences import sentence
 from support.own_folders import write_parallel
 
 from tdo_plugin.data.textfolder import read_lines
 from tdo_plugin.data.textnames import SPLITS
-from tdo_plugin.errors import UserError
 from tdo_plugin.start.own_corpus import ROW_RULES, clean, make_sets, split_description
 from tdo_plugin.start.recognised_text import Found, Text
 from tdo_plugin.start.split_plan import pivot_of, plan_splits
@@ -64,13 +62,16 @@ def test_more_text_and_another_order_move_nothing(tmp_path):
         assert 40 < len(first[split, pair]) < 90
 
 
-def test_a_folder_keeps_its_shares_when_it_grows(tmp_path):
-    record = tmp_path / "shares.json"
-    pair = ("de", "en")
+def test_a_folder_keeps_its_shares_when_it_grows_and_of_pairs_left_out(tmp_path):
+    record, pair = tmp_path / "shares.json", ("de", "en")
     first = plan_splits([pair], {pair: 20_000}, (), record)
     assert plan_splits([pair], {pair: 200_000}, (), record).shares == first.shares == {pair: 5}
     record.unlink()
-    assert plan_splits([pair], {pair: 200_000}, (), record).shares == {pair: 8}
+    lines = {pair: 200_000, ("en", "fr"): 20_000}
+    shares = plan_splits([*lines], lines, (), record).shares
+    assert shares[pair] == 8
+    plan_splits([pair], lines, (), record)
+    assert plan_splits([*lines], dict.fromkeys(lines, 300), (), record).shares == shares
 
 
 def test_one_english_sentence_is_in_one_set_of_all_pairs(tmp_path):
@@ -138,10 +139,8 @@ def test_sets_of_the_user_are_taken_as_they_are(tmp_path):
     folder = tmp_path / "in"
     write_parallel(folder, "valid", "de en fr", range(5))
     write_parallel(folder, "test", "de en fr sv", range(5, 12))
-    texts = [
-        text_of(folder, "valid", "de en fr", "valid"),
-        text_of(folder, "test", "de en fr sv", "test"),
-    ]
+    named = {"valid": "de en fr", "test": "de en fr sv"}
+    texts = [text_of(folder, split, languages, split) for split, languages in named.items()]
     (tmp_path / "out").mkdir()
     written = copy_sets(texts, [("de", "en")], ("de", "en", "fr"), tmp_path / "out")
     assert written == [
@@ -150,30 +149,20 @@ def test_sets_of_the_user_are_taken_as_they_are(tmp_path):
     ]
 
 
-def test_too_little_to_hold_any_out(tmp_path):
-    with pytest.raises(
-        UserError, match="at least 200 sentence pairs to take them from; it has 199"
-    ):
+def test_too_little_to_hold_any_out(tmp_path, refused):
+    with refused.raised("too little", names="it has 199"):
         plan_splits([("de", "en")], {("de", "en"): 199}, (), tmp_path / "shares.json")
     given = {(split, ("de", "en")) for split in ("valid", "test")}
     assert not plan_splits([("de", "en")], {("de", "en"): 5}, given, tmp_path / "s.json").shares
 
 
-def test_text_that_repeats_one_sentence_is_refused(tmp_path):
+def test_text_that_repeats_one_sentence_is_refused(tmp_path, refused):
     for code in ("de", "en"):
         (tmp_path / f"a.{code}").write_text("ein satz\n" * 300)
     text = text_of(tmp_path, "a", "de en")
-    with pytest.raises(UserError, match="different sentence pairs of de-en; no valid set"):
+    with refused.raised("one sentence", names="de-en; no valid set"):
         make_sets(Found([text]), [("de", "en")], sizes_of([text]), tmp_path / "run", None)
     assert not (tmp_path / "run" / "split").exists()
-
-
-def test_shares_of_pairs_that_are_left_out_are_kept(tmp_path):
-    record = tmp_path / "shares.json"
-    lines = {("de", "en"): 1_000_000, ("en", "fr"): 100_000}
-    first = plan_splits([*lines], lines, (), record).shares
-    plan_splits([("de", "en")], lines, (), record)
-    assert plan_splits([*lines], dict.fromkeys(lines, 300), (), record).shares == first
 
 
 def test_more_files_than_a_process_may_usually_open(tmp_path):

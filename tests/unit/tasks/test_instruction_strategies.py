@@ -14,10 +14,7 @@ STRATEGIES = {
     1: (TAG, "{T} {x} </s>", "</s> {y}", "{y} </s>", "</s>"),
     2: (("--decoder-langtok",), "{x} </s>", "</s> {T} {y}", "{T} {y} </s>", "</s> {T}"),
     3: (REPLACING, "{x} </s>", "{T} {y}", "{y} </s>", "{T}"),
-    4: (
-        (*TAG, "--decoder-langtok"),
-        *("{T} {x} </s>", "</s> {T} {y}", "{T} {y} </s>", "</s> {T}"),
-    ),
+    4: ((*TAG, "--decoder-langtok"), *("{T} {x} </s>", "</s> {T} {y}", "{T} {y} </s>", "</s> {T}")),
     5: (
         ("--encoder-langtok", "src", "--decoder-langtok"),
         *("{S} {x} </s>", "</s> {T} {y}", "{T} {y} </s>", "</s> {T}"),

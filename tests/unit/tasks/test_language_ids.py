@@ -20,8 +20,6 @@ from support.data import (
     train,
 )
 
-from tdo_plugin.errors import UserError
-
 TASK_FLAGS = ("--task", "tdo_translation", *TASK, *TRAIN, *TDO)
 STRATEGY_3 = ("--decoder-langtok", "--lang-tok-replacing-bos-eos")
 
@@ -104,11 +102,10 @@ def test_a_direction_need_not_have_a_validation_set(strategy, tmp_path):
     assert seen["valid"] == seen["train"] - {"en-es", "es-en"}
 
 
-def test_without_any_validation_set_there_is_no_validation(tmp_path):
+def test_without_any_validation_set_there_is_no_validation(refused, tmp_path):
     data = without_validation(tmp_path / "data")
     task, _, _ = built(*TASK_FLAGS, *TAG, data=data)
-    reason = r"have split valid for at least one of .* does not \(or set --disable-validation\)"
-    with pytest.raises(UserError, match=reason):
+    with refused.raised("no validation set", names="--disable-validation"):
         task.load_dataset("valid")
     flags = (*TASK_FLAGS, *TAG, *CROSS_ENTROPY, "--max-update", "1", "--disable-validation")
     assert len(train(tmp_path / "model", *flags, data=data)) == 1
@@ -127,37 +124,14 @@ def test_row_order_and_numbers_are_kept():
     assert not dataset.collater([])
 
 
-def test_the_stock_task_does_not_know_them():
-    """Why this task exists: a mixed batch gets the ids of its first direction there."""
-    flags = ("--task", "translation_multi_simple_epoch", *TASK_FLAGS[2:], *TAG, "--enable-lang-ids")
-    task, _, _ = built(*flags)
-    batch = max(
-        iterate(task, "train"), key=lambda candidate: len({*directions_of(task, candidate)})
-    )
-    assert len({*directions_of(task, batch)}) > 2
-    assert len(set(batch["net_input"]["src_lang_id"].flatten().tolist())) == 1
-    assert "tgt_lang_id" not in batch["net_input"]
-
-
-def directions_of(task, batch):
-    return [f"{'/'.join(possible)}-{tag}" for possible, tag in directions(task, batch)]
-
-
 @pytest.mark.parametrize("strategy", [TAG, STRATEGY_3], ids=" ".join)
-def test_generation(strategy):
-    _, task = generation("--task", "tdo_translation", *TASK, *strategy, "-s", "de", "-t", "fr")
-    for batch in iterate(task, "test", max_sentences=4):
-        assert set(ids(batch, "src")) == {"de"}
-        assert set(ids(batch, "tgt")) == {"fr"}
-
-
-@pytest.mark.parametrize("strategy", [TAG, STRATEGY_3], ids=" ".join)
-def test_interactive(strategy):
+def test_generation_and_interactive(strategy):
     _, task = generation("--task", "tdo_translation", *TASK, *strategy, "-s", "es", "-t", "en")
+    for batch in iterate(task, "test", max_sentences=4):
+        assert {*ids(batch, "src")} == {"es"} and {*ids(batch, "tgt")} == {"en"}
     lines = ["uno dos", "", "tres"]
     tokens = [task.source_dictionary.encode_line(line).long() for line in lines]
     dataset = task.build_dataset_for_inference(tokens, [len(sentence) for sentence in tokens])
     (batch,) = task.get_batch_iterator(dataset, max_sentences=3).next_epoch_itr(shuffle=False)
     assert sorted(batch["id"].tolist()) == [0, 1, 2]
-    assert set(ids(batch, "src")) == {"es"}
-    assert set(ids(batch, "tgt")) == {"en"}
+    assert {*ids(batch, "src")} == {"es"} and {*ids(batch, "tgt")} == {"en"}

@@ -4,13 +4,11 @@ from argparse import Namespace
 
 import pytest
 import torch
-from fairseq import metrics, tasks
+from fairseq import metrics
 from fairseq.data import Dictionary
-from support.data import CROSS_ENTROPY, TAG, TASK, TDO, TRAIN, built, generation, iterate
+from support.data import CROSS_ENTROPY, TAG, TASK, TDO, TRAIN, built, databin, generation, iterate
 
-from tdo_plugin.errors import UserError
 from tdo_plugin.models.batch_keys import CLEAN_SOURCE
-from tdo_plugin.models.extension import Extension
 from tdo_plugin.tasks.source_noise import MASK, SourceNoise, add_mask_symbol, check_noise_options
 
 FLAGS = (*TASK, *TAG, *TRAIN, *TDO, *CROSS_ENTROPY)
@@ -82,17 +80,6 @@ def test_random_tokens_are_words_and_all_of_them():
     counts = torch.bincount(noisy[:, 3:-1].flatten(), minlength=len(dictionary))[sorted(words)]
     expected = counts.sum().item() / len(words)
     assert (counts - expected).abs().max() < 5 * expected**0.5
-
-
-def test_unchanged_is_the_rest():
-    task = task_of("--source-noise-rate", "1", "--source-noise-mask", "0.5")
-    dictionary = task.source_dictionary
-    row, noisy = disturbed_often(task, 100)
-    words = noisy[:, 3:-1]
-    masked = words.eq(dictionary.index(MASK)).double().mean().item()
-    same = words.eq(row[:, 3:-1]).double().mean().item()
-    assert masked == pytest.approx(0.5, abs=0.03)
-    assert same == pytest.approx(0.4 + 0.1 / 28, abs=0.03)
 
 
 def test_padding_of_the_vocabulary_is_no_word():
@@ -200,74 +187,47 @@ def test_after_back_translation():
 # --- refused ---------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"rate": 1.5}, "`--source-noise-rate` must be from 0 to 1; it is 1.5"),
-        ({"mask": -0.1}, "`--source-noise-mask` must be from 0 to 1; it is -0.1"),
-        ({"random": float("nan")}, "`--source-noise-random` must be from 0 to 1; it is nan"),
-        ({"mask": 0.8, "random": 0.3}, "sum to at most 1; their sum is 1.1"),
-        ({"rate": 0.0}, "`--source-noise-rate` must be above 0, or --source-noise none"),
-        ({"mask": 0.0, "random": 0.0}, "`--source-noise-mask` must be above 0, or --source-noise"),
-        ({"kind": "none", "rate": 0.2}, "`--source-noise-rate` must not be set if"),
-        ({"kind": "none", "random": 0.2}, "`--source-noise-random` must not be set if"),
-    ],
-)
-def test_shares_that_make_no_sense(options, message):
-    shares = {"rate": 0.15, "mask": 0.8, "random": 0.1, **options}
-    args = Namespace(source_noise=shares.pop("kind", "bert"))
-    vars(args).update({f"source_noise_{name}": share for name, share in shares.items()})
-    with pytest.raises(UserError) as refused:
-        check_noise_options(args)
-    assert message in str(refused.value)
-
-
-def test_older_checkpoints_have_none():
-    check_noise_options(Namespace())
-
-
-def test_a_dictionary_that_has_the_symbol():
+def test_refused(refused):
+    refused.rows(
+        """
+        fairseq-train {data} --task tdo_translation {flags} --source-noise bert
+            --source-noise-rate 1.5                              :: --source-noise-rate
+            --source-noise-mask -0.1                             :: --source-noise-mask
+            --source-noise-random 2                              :: --source-noise-random
+            --source-noise-mask 0.8 --source-noise-random 0.3    :: sum is 1.1
+            --source-noise-rate 0                                :: --source-noise-rate
+            --source-noise-mask 0 --source-noise-random 0        :: --source-noise-mask
+            --tdo-masked-tags 6                                  :: --tdo-masked-tags
+        fairseq-train {data} --task tdo_translation {flags}
+            --source-noise-rate 0.2                              :: --source-noise-rate
+            --source-noise-random 0.2                            :: --source-noise-random
+        """,
+        data=databin(),
+        flags=FLAGS,
+    )
+    check_noise_options(Namespace())  # of an older checkpoint
     dictionary = Dictionary()
     dictionary.add_symbol(MASK)
-    with pytest.raises(UserError, match="must be none if the dictionary already has <mask>"):
+    with refused.raised("a dictionary with the symbol", "--source-noise"):
         add_mask_symbol([dictionary])
 
 
 def test_masked_tags_count_it():
     """They are the last symbols of the dictionary, whatever these are."""
-    flags = ("--task", "tdo_translation", *FLAGS, *BERT)
-    task, model, _ = built(*flags, "--tdo-masked-tags", "5")
+    flags = ("--task", "tdo_translation", *FLAGS, *BERT, "--tdo-masked-tags", "5")
+    task, model, _ = built(*flags)
     (batch, *_) = iterate(task, "train")
     assert model(**batch["net_input"])[0].size(-1) == len(task.target_dictionary) - 5
-    with pytest.raises(
-        UserError, match="`--tdo-masked-tags` must be at most 5, the number of language tags"
-    ):
-        built(*flags, "--tdo-masked-tags", "6")
 
 
-def test_models_with_it_know_no_more_languages():
-    for option, setting in (
-        ("--source-noise", {"source_noise": "bert"}),
-        ("--back-translated-tag", {"back_translated_tag": "<bt>"}),
-    ):
-        args = Namespace(langs=["en", "de"], encoder_langtok="tgt", **setting)
-        with pytest.raises(UserError, match=f"`--path` must name a model without `{option}`"):
-            Extension(["en", "de"], ["fr"]).arguments(args)
-
-
-def test_another_dictionary_than_the_checkpoint_s():
-    noisy, plain = task_of(), tasks.setup_task(built("--task", "tdo_translation", *FLAGS)[0].args)
-    for task, saved in ((plain, noisy), (noisy, plain)):
-        with pytest.raises(UserError, match="`--source-noise` must be as for the checkpoint"):
-            task.load_state_dict(saved.state_dict())
-
-
-def test_another_model_than_the_checkpoint_s():
-    """As `--finetune-from-model` meets it, before any task does."""
-    noisy, plain = (built("--task", "tdo_translation", *FLAGS, *flags)[1] for flags in (BERT, ()))
-    for model, saved in ((plain, noisy), (noisy, plain)):
-        with pytest.raises(UserError, match=r"\(--source-noise bert adds one, --back-translated-t"):
-            model.load_state_dict(saved.state_dict())
+def test_checkpoints_with_and_without_the_symbol(refused):
+    """As the task meets them, and before it a model by `--finetune-from-model`."""
+    noisy, plain = (built("--task", "tdo_translation", *FLAGS, *flags) for flags in (BERT, ()))
+    for place, part in enumerate(("task", "model")):
+        for one, other in ((plain, noisy), (noisy, plain)):
+            case = f"{part} {'with' if one is noisy else 'without'}"
+            with refused.raised(case, names="--source-noise"):
+                one[place].load_state_dict(other[place].state_dict())
 
 
 @pytest.mark.parametrize("loading", ["lean", "fairseq"])

@@ -124,24 +124,19 @@ def test_gradients_are_counted_by_size():
     assert torch.tensor(rounding.VANISHES * 0.99).half() == 0
 
 
-def test_products_in_fp16_are_rounded_once():
+def test_products_and_gradients_in_fp16_are_rounded_once():
     left, right, bias = (torch.randn(*size).half() for size in ((7, 300), (300, 5), (5,)))
     exact = left.double() @ right.double()
     with SingleSums():
         product, added = left @ right, torch.addmm(bias, left, right)
         out = torch.mm(left, right, out=torch.empty(7, 5, dtype=torch.float16))
         batched = left[None] @ right[None]
-    for result in (product, out, batched[0]):
-        torch.testing.assert_close(result.double(), exact, rtol=2**-11, atol=1e-5)
-    torch.testing.assert_close(added.double(), exact + bias, rtol=2**-11, atol=1e-5)
-    with SingleSums():
         single = left.float() @ right.float()
+        (left.requires_grad_() @ right).sum().backward()
+    gradient = right.double().sum(1).expand(7, 300)
+    for result, expected in (
+        *((product, exact), (out, exact), (batched[0], exact)),
+        *((added, exact + bias), (left.grad, gradient)),
+    ):
+        torch.testing.assert_close(result.double(), expected, rtol=2**-11, atol=1e-5)
     assert torch.equal(single, left.float() @ right.float())
-
-
-def test_gradients_in_fp16_are_rounded_once_too():
-    left, right = (torch.randn(*size).half().requires_grad_() for size in ((7, 300), (300, 5)))
-    with SingleSums():
-        (left @ right).sum().backward()
-    exact = right.detach().double().sum(1).expand(7, 300)
-    torch.testing.assert_close(left.grad.double(), exact, rtol=2**-11, atol=1e-5)

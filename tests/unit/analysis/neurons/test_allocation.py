@@ -17,15 +17,7 @@ from tdo_plugin.neuron_files import Importance, Masks
 PAIRS = ("it-en", "ro-en", "en-it", "en-ro")
 SOURCE, TARGET = "encoder_layers.0.feed_forward.inner", "decoder_layers.0.attention.query"
 # of four neurons the first is the most important on average, 8, against 4.5, 4 and 0
-THETA = torch.tensor(
-    [
-        [8.0, 9.0, 4.0, 0.0],
-        [8.0, 4.0, 4.0, 0.0],
-        [8.0, 1.0, 4.0, 0.0],
-        [8.0, 4.0, 4.0, 0.0],
-    ],
-    dtype=torch.float64,
-)
+THETA = torch.tensor([[8.0, second, 4.0, 0.0] for second in (9, 4, 1, 4)], dtype=torch.float64)
 # The second neuron at k = 0.5. By pair the most is 9, and only it-en has 4.5. By source it has 9,
 # ro 4, en the mean of 1 and 4. By target en has the mean of 9 and 4, it 1, ro 4.
 SECOND = {"pair": [1, 0, 0, 0], "source": [1, 0, 0, 0], "target": [1, 1, 0, 1]}
@@ -38,10 +30,10 @@ def table(pairs=PAIRS, theta=THETA) -> Importance:
 
 def masks(
     by: str, share: float = 0.25, threshold: float = 0.5, importance: Importance | None = None
-):
+) -> Masks:
     importance = importance or table()
-    modules, general = allocate(importance, share, threshold, by)
-    return Masks(importance.pairs, modules, general, importance.checkpoint)
+    allocated = allocate(importance, share, threshold, by)
+    return Masks(importance.pairs, *allocated, importance.checkpoint)
 
 
 def test_relative_importance_is_of_one_size_for_all_pairs():
@@ -59,21 +51,14 @@ def test_groups():
     assert groups_of(PAIRS, "separate", "target") == ["en", "en", "it", "ro"]
 
 
-@pytest.mark.parametrize(
-    ("by", "of_source", "of_target"),
-    [
-        ("pair", "pair", "pair"),
-        ("source", "source", "source"),
-        ("target", "target", "target"),
-        ("separate", "source", "target"),
-    ],
-)
-def test_every_way_by_hand(by, of_source, of_target):
+@pytest.mark.parametrize("by", ["pair", "source", "target", "separate"])
+def test_every_way_by_hand(by):
     allocated = masks(by)
-    for name, way in ((SOURCE, of_source), (TARGET, of_target)):
+    for name, side in ((SOURCE, "source"), (TARGET, "target")):
         assert allocated.general[name].tolist() == [True, False, False, False]
         assert allocated.modules[name][:, 0].all()
-        assert allocated.modules[name][:, 1].int().tolist() == SECOND[way]
+        expected = SECOND[side if by == "separate" else by]
+        assert allocated.modules[name][:, 1].int().tolist() == expected
         # equally important to all, and unimportant to all
         assert allocated.modules[name][:, 2].all() and allocated.modules[name][:, 3].all()
 
@@ -81,20 +66,16 @@ def test_every_way_by_hand(by, of_source, of_target):
 def test_a_group_s_importance_is_the_mean_of_its_pairs():
     theta = torch.tensor([[7.0], [4.0], [10.0], [1.0]], dtype=torch.float64)
     importance = table(theta=theta)  # en has the mean of 7 and 4, it 10, ro 1
-    at = {
-        k: masks("target", 0, k, importance).modules[TARGET][:, 0].int().tolist()
-        for k in (0.55, 0.56)
-    }
-    assert at == {0.55: [1, 1, 1, 0], 0.56: [0, 0, 1, 0]}
+    for k, expected in ((0.55, [1, 1, 1, 0]), (0.56, [0, 0, 1, 0])):
+        allocated = masks("target", 0, k, importance).modules[TARGET]
+        assert allocated[:, 0].int().tolist() == expected
 
 
 def test_threshold_at_its_ends():
     theta = torch.tensor([[3.0, 5.0, 0.0], [2.0, 5.0, 0.0], [0.0, 1.0, 0.0]])
     assert important(theta, 0, PAIRS[:3]).all()
     assert important(theta, 1, PAIRS[:3]).int().tolist() == [[1, 1, 1], [0, 1, 1], [0, 0, 1]]
-
-
-def test_a_pair_exactly_at_the_threshold_has_the_neuron():
+    # a pair exactly at the threshold has the neuron
     assert important(torch.tensor([[4.0], [2.0]]), 0.5, ["a", "b"]).all()
 
 
@@ -105,12 +86,8 @@ def test_shares_and_ties():
     assert general_neurons(theta, 0.2).tolist() == [False, False, False, True, False]
     assert general_neurons(theta, 0.6).tolist() == [False, True, True, True, False]
     assert int(general_neurons(theta, 0.51).sum()) == 3  # 2.55 of them
-
-
-def test_among_many_that_are_equal_the_first_are_general():
-    theta = (torch.arange(2048) % 3).double()[None]
-    expected = [neuron for neuron in range(2048) if neuron % 3 == 2][:205]
-    assert general_neurons(theta, 0.1).nonzero()[:, 0].tolist() == expected
+    theta = (torch.arange(2048) % 3).double()[None]  # among many that are equal the first
+    assert general_neurons(theta, 0.1).nonzero()[:, 0].tolist() == [*range(2, 3 * 205, 3)]
 
 
 def test_each_module_has_its_own_share():
@@ -126,12 +103,8 @@ def test_some_pairs_alone():
     assert importance.modules[SOURCE][:, 1].tolist() == [9.0, 1.0]
     # over these two, the second neuron's mean is 5
     assert masks("pair", importance=importance).modules[SOURCE][:, 1].tolist() == [True, False]
-
-
-def test_a_single_pair_has_everything():
-    assert all(
-        mask.all() for mask in masks("pair", 0.25, 1, chosen(table(), ["ro-en"])).modules.values()
-    )
+    single = masks("pair", 0.25, 1, chosen(table(), ["ro-en"]))
+    assert all(mask.all() for mask in single.modules.values())
 
 
 def test_summary_by_hand():
@@ -148,26 +121,21 @@ def test_summary_by_hand():
 
 def test_alone_is_a_group_s():
     """Both pairs into English have what no other target has."""
-    theta = torch.tensor([[9.0], [9.0], [1.0], [1.0]])
-    importance = table(theta=theta)
-    by_target = summarize(masks("target", 0, 0.5, importance), "target", importance.sides)
-    assert [pair.alone for pair in by_target.pairs.values()] == [2, 2, 0, 0]
-    assert by_target.groups == 1
-    by_pair = summarize(masks("pair", 0, 0.5, importance), "pair", importance.sides)
-    assert [pair.alone for pair in by_pair.pairs.values()] == [0, 0, 0, 0]
-    assert by_pair.groups == 2
+    importance = table(theta=torch.tensor([[9.0], [9.0], [1.0], [1.0]]))
+    for by, alone, groups in (("target", [2, 2, 0, 0], 1), ("pair", [0, 0, 0, 0], 2)):
+        summary = summarize(masks(by, 0, 0.5, importance), by, importance.sides)
+        assert [pair.alone for pair in summary.pairs.values()] == alone
+        assert summary.groups == groups
 
 
 def test_summary_of_pairs_without_neurons():
-    theta = torch.tensor([[9.0, 9.0], [1.0, 1.0], [1.0, 1.0], [1.0, 9.0]])
-    importance = table(theta=theta)
-    none = summarize(masks("pair", 0, 0.5, importance), "pair", importance.sides).pairs["ro-en"]
+    importance = table(theta=torch.tensor([[9.0, 9.0], [1.0, 1.0], [1.0, 1.0], [1.0, 9.0]]))
+    none, some = (
+        summarize(masks("pair", share, 0.5, importance), "pair", importance.sides).pairs["ro-en"]
+        for share in (0, 0.5)
+    )
     assert none.without_any == (SOURCE, TARGET)
     assert (none.specific, none.without_specific, none.share) == (0, 2, 0)
-    some = summarize(masks("pair", 0.5, 0.5, importance), "pair", importance.sides).pairs["ro-en"]
     assert some.without_any == () and some.without_specific == 2
-
-
-def test_summary_without_specific_neurons():
     summary = summarize(masks("pair", 1), "pair", table().sides)
     assert (summary.specific, summary.groups) == (0, None)

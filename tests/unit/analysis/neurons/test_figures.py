@@ -42,9 +42,6 @@ def test_pairs_stand_in_the_order_of_the_tree(tmp_path):
     assert sorted(places, key=places.__getitem__)[1] != "bb"
     assert picture.count(">0.80<") == 2 and ">1.00<" not in picture
     assert (tmp_path / "b.svg").read_text(encoding="utf-8") == picture
-
-
-def test_pairs_that_are_all_equal_can_be_drawn(tmp_path):
-    alike = torch.ones(2, 2, dtype=torch.float64)
+    alike = torch.ones(2, 2, dtype=torch.float64)  # all equal
     draw_similarity(alike, tree(alike), ["a", "b"], "title", [tmp_path / "a.png"])
     assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")

@@ -1,12 +1,10 @@
 """How alike pairs are, by hand and beside scipy."""
 
-import pytest
 import torch
 from scipy.stats import spearmanr
 from support.neuron_files import importance_of, masks_of
 
 from tdo_plugin.analysis.neurons import pair_similarity
-from tdo_plugin.errors import UserError
 
 PAIRS = ["a-b", "b-a", "a-c"]
 
@@ -17,9 +15,7 @@ def test_jaccard_by_hand():
     # a-b has four, b-a three of them, a-c two, one of which all have
     expected = [[1, 3 / 4, 1 / 5], [3 / 4, 1, 1 / 4], [1 / 5, 1 / 4, 1]]
     torch.testing.assert_close(pair_similarity.jaccard(masks), torch.tensor(expected).double())
-
-
-def test_pairs_without_specific_neurons_are_equal_to_each_other_alone():
+    # pairs without specific neurons are equal to each other alone
     masks = masks_of({"layers.0.attention.query": "G11"}, PAIRS)
     assert pair_similarity.jaccard(masks).tolist() == [[1, 0, 0], [0, 1, 1], [0, 1, 1]]
 
@@ -28,9 +24,6 @@ def test_rank_correlation_beside_scipy():
     theta = torch.randint(5, (4, 50), generator=torch.Generator().manual_seed(1)).double()
     expected = torch.from_numpy(spearmanr(theta.numpy(), axis=1).statistic)
     torch.testing.assert_close(pair_similarity.spearman(theta), expected)
-
-
-def test_rank_correlation_goes_by_ranks():
     theta = torch.tensor([[1.0, 2.0, 3.0], [1.0, 10.0, 1000.0], [9.0, 8.0, -1.0]])
     expected = torch.tensor([[1.0, 1.0, -1.0], [1.0, 1.0, -1.0], [-1.0, -1.0, 1.0]]).double()
     torch.testing.assert_close(pair_similarity.spearman(theta), expected)
@@ -58,7 +51,7 @@ def test_tree_by_hand():
     assert [round(max(link), 9) for link in tree.heights] == [0.2, 0.8]
 
 
-def test_without_scipy_the_extra_is_named(monkeypatch):
+def test_without_scipy_the_extra_is_named(monkeypatch, refused):
     monkeypatch.setattr(pair_similarity, "find_spec", lambda name: None)
-    with pytest.raises(UserError, match=r"`--out` must have scipy .*tdo_plugin\[report\]"):
+    with refused.raised("no scipy", names="tdo_plugin[report]"):
         pair_similarity.check_scipy("--out")

@@ -15,12 +15,9 @@ MASKS = masks_of({QUERY: "GG17", INNER: "4G33", SECOND: "GGGG"}, PAIRS)
 
 
 def test_general_neurons_are_nobody_s():
-    assert specific_neurons(MASKS)[QUERY].int().tolist() == [
-        [0, 0, 1, 1],
-        [0, 0, 0, 1],
-        [0, 0, 0, 1],
-    ]
-    assert not specific_neurons(MASKS)[SECOND].any()
+    specific = specific_neurons(MASKS)
+    assert specific[QUERY].int().tolist() == [[0, 0, 1, 1], [0, 0, 0, 1], [0, 0, 0, 1]]
+    assert not specific[SECOND].any()
 
 
 def test_counts_of_modules_and_their_mscore():

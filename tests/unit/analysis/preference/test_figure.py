@@ -46,12 +46,10 @@ def test_what_is_drawn(tmp_path, monkeypatch):
     assert ends == [pytest.approx([0.3, 0.6]), pytest.approx([0.55, 0.7])]
 
 
-def test_there_are_no_layers_between_two(tmp_path):
-    draw_preference({"one": dict.fromkeys((1, 2), Score(0.4, 0.3, 0.5))}, "", [tmp_path / "a.svg"])
-    picture = (tmp_path / "a.svg").read_text(encoding="utf-8")
-    assert re.findall(r">([12](?:\.\d+)?)<", picture) == ["1", "2"]
-
-
-def test_one_pair_has_no_bars(tmp_path):
-    draw_preference({"one": {1: Score(0.4, 0.4, 0.4)}}, "", [tmp_path / "a.svg"])
-    assert bars((tmp_path / "a.svg").read_text(encoding="utf-8")) == 0
+def test_there_are_no_layers_between_two_and_one_pair_has_no_bars(tmp_path):
+    path = tmp_path / "a.svg"
+    draw_preference({"one": dict.fromkeys((1, 2), Score(0.4, 0.3, 0.5))}, "", [path])
+    labels = re.findall(r">([12](?:\.\d+)?)<", path.read_text(encoding="utf-8"))
+    assert labels == ["1", "2"]
+    draw_preference({"one": {1: Score(0.4, 0.4, 0.4)}}, "", [path])
+    assert bars(path.read_text(encoding="utf-8")) == 0

@@ -1,6 +1,7 @@
 """Preference: the formula, what is read, and models of which the answer is known."""
 
 from collections import Counter
+from itertools import product
 
 import pytest
 import torch
@@ -9,7 +10,6 @@ from support.probed_models import EOS, TAG, core
 from tdo_plugin.analysis.preference.measure import measure
 from tdo_plugin.analysis.preference.pooled import pooled_outputs
 from tdo_plugin.analysis.preference.similarity import forms
-from tdo_plugin.errors import UserError
 from tdo_plugin.modules.token_context import NO_CONTEXT
 
 TAGS = {"de": TAG, "fr": TAG - 1, "it": TAG - 2}
@@ -39,14 +39,10 @@ def read_of(model, sentences=30):
 
 def test_the_score_is_that_of_the_equations():
     """Against a loop over sentences with a correlation of another hand."""
-    read = read_of(core("two-stage"))
-    measured = measure(read, ["de-fr", "fr-de", "it-de"], FORMS)
-    assert [(row.pair, row.layer, row.form) for row in measured.preferences] == [
-        (pair, layer, form)
-        for pair in ("de-fr", "fr-de", "it-de")
-        for layer in LAYERS
-        for form in ("sentence", "svcca")
-    ]
+    read, pairs = read_of(core("two-stage")), ["de-fr", "fr-de", "it-de"]
+    measured = measure(read, pairs, FORMS)
+    rows = [(row.pair, row.layer, row.form) for row in measured.preferences]
+    assert rows == [*product(pairs, LAYERS, ("sentence", "svcca"))]
     for row in measured.preferences:
         source, target = row.pair.split("-")
         real, of_source, of_target = (
@@ -104,10 +100,9 @@ def test_states_that_are_all_of_the_tag_are_those_of_the_target():
     assert row.score == pytest.approx(0.5, abs=1e-6)
 
 
-def test_too_few_sentences_are_refused():
+def test_too_few_sentences_are_refused(refused):
     read = read_of(core("prefix"), 4)
-    message = "`--sentences` must be larger, .*; 4 sentences, as vectors of layer 1,"
-    with pytest.raises(UserError, match=message):
+    with refused.raised("four sentences", names="--sentences"):
         measure(read, ["de-fr"], forms(1.0))
     measured = measure(read, ["de-fr"], {"sentence": FORMS["sentence"]})
     assert len(measured.preferences) == 3 and measured.chance == 0

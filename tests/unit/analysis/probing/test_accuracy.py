@@ -21,22 +21,19 @@ RIGHT = [DRAWN.random() < 0.4 for _ in TOKENS]
 
 
 def test_by_class_and_type_are_loops():
+    def mean(chosen):
+        outcomes = [r for token, r in zip(TOKENS, RIGHT, strict=True) if token in chosen]
+        return pytest.approx(sum(outcomes) / len(outcomes), abs=1e-12)
+
     classes = {"even": {0, 2, 4}, "small": {0, 1}, "none": set()}
     members = {
         name: torch.tensor([token in tokens for token in TOKENS])
         for name, tokens in classes.items()
     }
     accuracies = by_class(torch.tensor(RIGHT), members)
-    assert set(accuracies) == {"even", "small"}
-    for name, value in accuracies.items():
-        outcomes = [
-            right for token, right in zip(TOKENS, RIGHT, strict=True) if token in classes[name]
-        ]
-        assert value == pytest.approx(sum(outcomes) / len(outcomes), abs=1e-12)
+    assert accuracies == {name: mean(classes[name]) for name in ("even", "small")}
     types = by_type(torch.tensor(TOKENS), torch.tensor(RIGHT), 8).tolist()
-    for token in range(6):
-        outcomes = [right for sampled, right in zip(TOKENS, RIGHT, strict=True) if sampled == token]
-        assert types[token] == pytest.approx(sum(outcomes) / len(outcomes), abs=1e-12)
+    assert types[:6] == [mean({token}) for token in range(6)]
     assert all(map(math.isnan, types[6:]))
 
 

@@ -65,11 +65,8 @@ def test_what_is_learnt_by_heart_is_not_kept():
     assert float(probe.right(states, POSITIONS).float().mean()) < 0.7
 
 
-def test_one_line_is_too_few():
+def test_one_line_is_too_few_and_a_dimension_that_never_moves_is_harmless():
     with pytest.raises(ValueError, match="two lines"):
         train_probe(torch.zeros(3, 2), torch.arange(3), torch.zeros(3), 1)
-
-
-def test_a_dimension_that_never_moves_is_harmless():
     probe = PositionProbe(torch.ones(4, 2), 3)
     assert probe(torch.ones(2, 2)).isfinite().all()

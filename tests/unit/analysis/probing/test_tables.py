@@ -79,10 +79,13 @@ def test_classes_by_hand(models, test):
     assert test.beyond == 1 and test.trained_positions == 2
 
 
-def test_one_script_is_no_class():
+def test_one_script_is_no_class(test):
     only = token_states(slice(0, 5))
     groups = TestTokens(only, only, SYMBOLS, TYPES, ["de-ru"]).groups
     assert set(groups) == {"kind", "language"} and set(groups["language"]) == {"de"}
+    # models must read the same tokens
+    assert test.same_as(token_states())
+    assert not test.same_as(token_states(slice(1, None)))
 
 
 def test_table_4_by_hand(models, test):
@@ -125,40 +128,18 @@ def test_types_stand_by_frequency(models, test):
     assert rows[1][4:] == (50, 100)
 
 
-def test_models_must_read_the_same_tokens(test):
-    assert test.same_as(token_states())
-    assert not test.same_as(token_states(slice(1, None)))
-
-
 def test_pictures_name_what_they_show_and_equal_numbers_make_equal_files(tmp_path):
     bars = {"_rc": {"capital": 1.0, "de": 2.0}, "a$b$": {"capital": 3.0, "de": 4.0}}
-    first, second = (tmp_path / f"{name}.svg" for name in "ab")
+    overall, guess, groups = {"_rc": 1.5, "a$b$": 3.5}, bars["_rc"], [["capital"], ["de"]]
+    first, second, third = (tmp_path / f"{name}.svg" for name in "abc")
     for path in (first, second):
-        probing_figures.draw_classes(
-            bars,
-            {"_rc": 1.5, "a$b$": 3.5},
-            {"capital": 0.5, "de": 0.2},
-            [["capital"], ["de"]],
-            "title",
-            [path],
-        )
+        probing_figures.draw_classes(bars, overall, guess, groups, "title", [path])
     drawn = first.read_text(encoding="utf-8")
-    for text in (
-        ">capital<",
-        ">de<",
-        "_rc<",
-        ">a$b$<",
-        probing_figures.GUESS,
-        probing_figures.OVERALL,
-        probing_figures.ACCURACY,
-    ):
-        assert text in drawn
+    legend = (probing_figures.GUESS, probing_figures.OVERALL, probing_figures.ACCURACY)
+    assert all(text in drawn for text in (">capital<", ">de<", "_rc<", ">a$b$<", *legend))
     assert first.read_bytes() == second.read_bytes()
-    lines = {"one": [(1, 20.0), (2, 30.0)], "two": [(1, 5.0)]}
-    probing_figures.draw_lines(
-        lines, 7.5, "updates", "title", [tmp_path / "c.svg", tmp_path / "c.png"]
-    )
-    drawn = (tmp_path / "c.svg").read_text(encoding="utf-8")
-    for text in (">one<", ">two<", ">updates<", ">title<"):
-        assert text in drawn
-    assert (tmp_path / "c.png").read_bytes().startswith(b"\x89PNG")
+    lines, paths = {"one": [(1, 20.0), (2, 30.0)], "two": [(1, 5.0)]}, [third, tmp_path / "c.png"]
+    probing_figures.draw_lines(lines, 7.5, "updates", "title", paths)
+    drawn = third.read_text(encoding="utf-8")
+    assert all(f">{text}<" in drawn for text in ("one", "two", "updates", "title"))
+    assert paths[1].read_bytes().startswith(b"\x89PNG")

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tdo_plugin.corpora.description.schema import Row, Rule
+from tdo_plugin.corpora.description.schema import Rule
 from tdo_plugin.corpora.description.wellformed import RULE
 from tdo_plugin.corpora.rows.cleaning import _ON_HELD_OUT, _ON_ROW, Cleaner, HeldOut
 
@@ -49,7 +49,7 @@ def cleaner(*rules: Rule, held_out: HeldOut | None = None, scratch: Path = Path(
         ),
     ],
 )
-def test_what_a_rule_takes(rule: Rule, taken: list[Row], left: list[Row]) -> None:
+def test_what_a_rule_takes(rule, taken, left):
     cleaning = cleaner(rule)
     clean = cleaning.after_tokens if rule.unit == "tokens" else cleaning.before_tokens
     assert list(clean([*taken, *left])) == left
@@ -58,13 +58,13 @@ def test_what_a_rule_takes(rule: Rule, taken: list[Row], left: list[Row]) -> Non
     assert not any(cleaning.lets_pass(row) for row in taken)
 
 
-def test_every_rule_of_a_description_is_known() -> None:
+def test_every_rule_of_a_description_is_known():
     (mistake,) = RULE({"rule": "?"}, "it")
     names = mistake.partition("one of ")[2].partition(";")[0].split(", ")
     assert {*_ON_ROW, *_ON_HELD_OUT, "duplicates"} == {*names}
 
 
-def test_rules_follow_each_other_and_are_counted(tmp_path: Path) -> None:
+def test_rules_follow_each_other_and_are_counted(tmp_path):
     cleaning = cleaner(
         Rule("empty"),
         Rule("duplicates"),
@@ -89,7 +89,7 @@ def test_rules_follow_each_other_and_are_counted(tmp_path: Path) -> None:
     assert list(cleaning.counts)[1] == "duplicates"
 
 
-def test_held_out_rows_are_counted() -> None:
+def test_held_out_rows_are_counted():
     held_out = HeldOut()
     held_out.add("de", "Ein Haus")
     held_out.add_pair(PAIR, ("a", "b"))
@@ -99,16 +99,14 @@ def test_held_out_rows_are_counted() -> None:
     assert cleaning.counts == {"held-out-pairs": 1, "held-out": 2}
 
 
-def readable(text: str) -> bool:
-    return list(cleaner(Rule("unreadable")).before_tokens([("a", text)])) != []
+def test_unreadable_characters():
+    def readable(text):
+        return list(cleaner(Rule("unreadable")).before_tokens([("a", text)])) != []
 
-
-def test_unreadable_characters() -> None:
-    wrong = [chr(code) for code in range(0x3000) if not readable(f"a{chr(code)}b")]
+    characters = [chr(code) for code in range(0x3000)]
+    wrong = [char for char in characters if not readable(f"a{char}b")]
     expected = [
-        chr(code)
-        for code in range(0x3000)
-        if unicodedata.category(chr(code)) in ("Cc", "Co", "Cs") and chr(code) != "\t"
+        c for c in characters if unicodedata.category(c) in ("Cc", "Co", "Cs") and c != "\t"
     ]
     # a newer Unicode may know more characters than this Python, none of which it knows less
     unknown = {char for char in wrong if unicodedata.category(char) == "Cn"}
@@ -119,7 +117,7 @@ def test_unreadable_characters() -> None:
         assert readable(char)
 
 
-def test_what_tokenization_empties_is_empty() -> None:
+def test_what_tokenization_empties_is_empty():
     cleaning = cleaner(Rule("empty"))
     rows = [("a", "b"), ("\u200b", "b")]
     assert list(cleaning.before_tokens(rows)) == rows

@@ -6,7 +6,6 @@ import tracemalloc
 
 import pytest
 
-from tdo_plugin.corpora.description.schema import Pair, Row
 from tdo_plugin.corpora.rows.heldout import HeldOut
 
 PAIR = ("en", "de")
@@ -23,7 +22,7 @@ PAIR = ("en", "de")
         (("", " "), False),
     ],
 )
-def test_held_out_sentences(row: Row, is_held_out: bool) -> None:
+def test_held_out_sentences(row, is_held_out):
     held_out = HeldOut()
     for language, text in (("en", "The Straße of É"), ("de", "Ein Haus"), ("fr", "x"), ("en", " ")):
         held_out.add(language, text)
@@ -31,23 +30,16 @@ def test_held_out_sentences(row: Row, is_held_out: bool) -> None:
     assert held_out.has_side(PAIR, row) is is_held_out
 
 
-@pytest.mark.parametrize(
-    ("pair", "row", "is_held_out"),
-    [
-        (PAIR, ("a", "b"), True),
-        (PAIR, ("a", "B"), False),
-        (PAIR, ("a", "b "), False),
-        (PAIR, ("ab", ""), False),
-        (("de", "en"), ("b", "a"), False),
-    ],
-)
-def test_held_out_pairs(pair: Pair, row: Row, is_held_out: bool) -> None:
+def test_held_out_pairs():
     held_out = HeldOut()
     held_out.add_pair(PAIR, ("a", "b"))
-    assert held_out.has_pair(pair, row) is is_held_out
+    assert held_out.has_pair(PAIR, ("a", "b"))
+    for row in (("a", "B"), ("a", "b "), ("ab", "")):
+        assert not held_out.has_pair(PAIR, row)
+    assert not held_out.has_pair(("de", "en"), ("b", "a"))
 
 
-def test_many_held_out_sentences_take_little_memory() -> None:
+def test_many_held_out_sentences_take_little_memory():
     chance = random.Random(1)
     words = [str(chance.randrange(30_000)) for _ in range(20_000)]
     held_out = HeldOut()

@@ -4,7 +4,6 @@ import random
 import tempfile
 import tracemalloc
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -27,17 +26,18 @@ def repetitive(count: int) -> list[Row]:
 
 
 @pytest.mark.parametrize("bucket", BUCKETS)
-def test_repeats_are_those_of_a_dictionary(bucket: int, tmp_path: Path) -> None:
+def test_repeats_are_those_of_a_dictionary(bucket, tmp_path):
     rows = repetitive(1000)
     first = {row: number for number, row in reversed([*enumerate(rows)])}
     expected = [(row, first[row] != number) for number, row in enumerate(rows)]
     assert len(first) < 700
     assert list(mark_repeats(rows, tmp_path, bucket)) == expected
+    assert list(mark_repeats([], tmp_path, bucket)) == []
 
 
 @pytest.mark.parametrize("bucket", BUCKETS)
 @pytest.mark.parametrize("side", [0, 1])
-def test_parts_are_those_of_a_dictionary(bucket: int, side: int, tmp_path: Path) -> None:
+def test_parts_are_those_of_a_dictionary(bucket, side, tmp_path):
     rows = repetitive(1000)
     first = {row[side]: number for number, row in reversed([*enumerate(rows)])}
     for part in range(3):
@@ -45,11 +45,7 @@ def test_parts_are_those_of_a_dictionary(bucket: int, side: int, tmp_path: Path)
         assert list(dealt(rows, Deal(side, 3, part), tmp_path, bucket)) == expected
 
 
-def test_no_rows_at_all(tmp_path: Path) -> None:
-    assert list(mark_repeats([], tmp_path)) == []
-
-
-def test_memory_stays_small(tmp_path: Path) -> None:
+def test_memory_stays_small(tmp_path):
     count = 12_000
     rows = ((f"{number % 10_000} " + "x" * 1500, "y" * 1500) for number in range(count))
     tracemalloc.start()
@@ -61,7 +57,7 @@ def test_memory_stays_small(tmp_path: Path) -> None:
     assert peak < 6_000_000
 
 
-def test_rows_that_are_all_equal_are_not_compared_at_once() -> None:
+def test_rows_that_are_all_equal_are_not_compared_at_once():
     count, most = 400_000, 10_000
     with tempfile.TemporaryFile() as keys:
         keys.write(bytes(16 * count))
@@ -71,7 +67,7 @@ def test_rows_that_are_all_equal_are_not_compared_at_once() -> None:
     assert max(sizes) < 80_000
 
 
-def test_nothing_is_left_behind(tmp_path: Path) -> None:
+def test_nothing_is_left_behind(tmp_path):
     scratch = tmp_path / "new" / "scratch"
     marked = mark_repeats([("a", "b"), ("a", "b"), ("c", "d")], scratch, bucket=1)
     assert next(marked) == (("a", "b"), False)

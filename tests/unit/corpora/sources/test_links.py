@@ -1,11 +1,9 @@
 """Addresses asked without downloading."""
 
 import gzip
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
-from support.serving import Behaviour, Server, page, serving
+from support.serving import Behaviour, page, serving
 
 from tdo_plugin.corpora.description.schema import Archive, Part
 from tdo_plugin.corpora.sources.links import check
@@ -15,7 +13,7 @@ CONTENT = gzip.compress(bytes(range(256)) * 40, mtime=0) + bytes(9000)
 
 
 @pytest.fixture
-def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
+def server(tmp_path, monkeypatch):
     monkeypatch.setenv("no_proxy", "127.0.0.1")
     (tmp_path / NAME).write_bytes(CONTENT)
     with serving(tmp_path) as server:
@@ -45,9 +43,7 @@ def archive(*urls: str, size: int | None = len(CONTENT), parts: tuple[Part, ...]
     ],
     ids=["head", "get", "no-range", "html", "404", "403", "page", "size"],
 )
-def test_what_an_address_answers(
-    server: Server, behaviour: Behaviour, code: int, reason: str, methods: list[str]
-) -> None:
+def test_what_an_address_answers(server, behaviour, code, reason, methods):
     server.behaviours[f"/{NAME}"] = behaviour
     (status,) = check([archive(server.url(NAME))])
     assert (status.code, status.reason, status.ok) == (code, reason, not reason)
@@ -56,14 +52,13 @@ def test_what_an_address_answers(
         assert (status.bytes, status.expected) == (len(CONTENT), len(CONTENT))
 
 
-def test_a_size_that_nobody_tells_is_no_fault(server: Server) -> None:
+def test_a_size_that_nobody_tells_is_no_fault(server):
     server.behaviours[f"/{NAME}"] = Behaviour(length=False)
     (status,) = check([archive(server.url(NAME))])
-    assert status.ok
-    assert status.bytes is None
+    assert status.ok and status.bytes is None
 
 
-def test_every_address_is_asked_in_order(server: Server) -> None:
+def test_every_address_is_asked_in_order(server):
     server.behaviours["/slow.tgz"] = Behaviour(status=404)
     nobody = "http://127.0.0.1:9/x"
     part = Part("x.01", (server.url(NAME),))
@@ -78,9 +73,8 @@ def test_every_address_is_asked_in_order(server: Server) -> None:
     ]
 
 
-def test_what_is_wrong_without_an_answer() -> None:
+def test_what_is_wrong_without_an_answer():
     urls = ("http://127.0.0.1:9/x", "http://a..b/x")
     refused, odd, none = [status.reason for status in check([archive(*urls), archive()])]
-    assert refused == "Connection refused"
-    assert odd.startswith("not a valid address")
+    assert (refused, odd[:19]) == ("Connection refused", "not a valid address")
     assert none == "it has no known address; --from-file must provide it"

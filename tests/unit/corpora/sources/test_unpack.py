@@ -79,23 +79,21 @@ def below(folder: Path) -> list[str]:
 
 
 @pytest.fixture
-def out(tmp_path: Path) -> Path:
+def out(tmp_path):
     return tmp_path / "out"
 
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("parts", [1, 3])
-def test_wanted_members_come_out(tmp_path: Path, out: Path, kind: str, parts: int) -> None:
+def test_wanted_members_come_out(tmp_path, out, kind, parts):
     files = stored(tmp_path, KINDS[kind](TEXTS), parts)
-    members = ["de-en/train.en", "de-en/train.de"]
-    unpacked = unpack(described(), files, members, out)
-    assert unpacked == {name: (out / name,) for name in members}
-    assert {name: (out / name).read_text() for name in members} == {
-        name: TEXTS[name] for name in members
-    }
-    assert below(out) == sorted(members)
+    members = ["de-en/train.de", "de-en/train.en"]
+    assert unpack(described(), files, members, out) == {name: (out / name,) for name in members}
+    assert [(out / name).read_text() for name in members] == [TEXTS[name] for name in members]
+    assert below(out) == members
 
 
+@pytest.mark.parametrize("dot", ["", "./"])
 @pytest.mark.parametrize(
     ("member", "expected"),
     [
@@ -105,49 +103,38 @@ def test_wanted_members_come_out(tmp_path: Path, out: Path, kind: str, parts: in
         ("*", ["read.me"]),
     ],
 )
-def test_globs_stay_within_a_folder(
-    tmp_path: Path, out: Path, member: str, expected: list[str]
-) -> None:
-    backwards = dict(reversed(TEXTS.items()))
+def test_globs_stay_within_a_folder(tmp_path, out, member, expected, dot):
+    backwards = {dot + name: text for name, text in reversed(TEXTS.items())}
     unpacked = unpack(described(), stored(tmp_path, tgz(backwards)), [member, "read.me"], out)
     assert unpacked[member] == tuple(out / name for name in expected)
     assert unpacked["read.me"] == (out / "read.me",)
+    assert below(out) == sorted({*expected, "read.me"})
 
 
 @pytest.mark.parametrize("outer", KINDS)
 @pytest.mark.parametrize("inner", ["gz", "zip"])
-def test_archives_within_archives(tmp_path: Path, out: Path, outer: str, inner: str) -> None:
+def test_archives_within_archives(tmp_path, out, outer, inner):
     content = {
         "texts/it.tgz": KINDS[inner]({"a.it": "sì\n", "b.it": "no\n"}),
         "texts/nl.tgz": KINDS[inner]({"a.nl": "ja\n"}),
         "a.it": "outside\n",
     }
-    members = ["texts/it.tgz!a.it", "texts/*.tgz!?.*", "a.it"]
-    unpacked = unpack(described(), stored(tmp_path, KINDS[outer](content)), members, out)
-    assert [path.read_text() for path in unpacked["texts/it.tgz!a.it"]] == ["sì\n"]
-    assert [path.read_text() for path in unpacked["texts/*.tgz!?.*"]] == ["sì\n", "no\n", "ja\n"]
-    assert [path.read_text() for path in unpacked["a.it"]] == ["outside\n"]
-    assert below(out) == [
-        "a.it",
-        "texts/it.tgz!/a.it",
-        "texts/it.tgz!/b.it",
-        "texts/nl.tgz!/a.nl",
-    ]
+    expected = {
+        "texts/it.tgz!a.it": ["sì\n"],
+        "texts/*.tgz!?.*": ["sì\n", "no\n", "ja\n"],
+        "a.it": ["outside\n"],
+    }
+    unpacked = unpack(described(), stored(tmp_path, KINDS[outer](content)), [*expected], out)
+    texts = {name: [path.read_text() for path in paths] for name, paths in unpacked.items()}
+    assert texts == expected
+    inside = ["texts/it.tgz!/a.it", "texts/it.tgz!/b.it", "texts/nl.tgz!/a.nl"]
+    assert below(out) == ["a.it", *inside]
 
 
-def test_names_with_a_dot_in_front(tmp_path: Path, out: Path) -> None:
-    files = stored(tmp_path, tgz({"./de-en/train.en": "street\n"}))
-    assert unpack(described(), files, ["de-en/train.en"], out)
-    assert below(out) == ["de-en/train.en"]
-
-
-def test_a_file_that_is_the_text_itself_is_not_copied(tmp_path: Path, out: Path) -> None:
+def test_a_file_that_is_the_text_itself_is_not_copied_but_put_together(tmp_path, out):
     (path,) = stored(tmp_path, b"text\n")
     assert unpack(described(), [path], [""], out) == {"": (path,)}
     assert not out.exists()
-
-
-def test_a_text_in_parts_is_put_together(tmp_path: Path, out: Path) -> None:
     content = gzip.compress(b"text\n" * 100, mtime=0)
     unpacked = unpack(described("text.gz"), stored(tmp_path, content, parts=3), [""], out)
     assert unpacked == {"": (out / "text.gz",)}
@@ -156,14 +143,14 @@ def test_a_text_in_parts_is_put_together(tmp_path: Path, out: Path) -> None:
 
 @pytest.mark.parametrize("kind", ["gz", "zip"])
 @pytest.mark.parametrize("name", ["../up.txt", "a/../../up.txt", "{above}/up.txt", ".."])
-def test_nothing_is_written_outside(tmp_path: Path, out: Path, kind: str, name: str) -> None:
+def test_nothing_is_written_outside(tmp_path, out, kind, name):
     name = name.format(above=tmp_path)
     files = stored(tmp_path, KINDS[kind]({name: "bad\n", "good.txt": "good\n"}))
     before = {*tmp_path.rglob("*")}
     for member in (name, f"../{name}", "../*", "a/../../*", "/*"):
         with pytest.raises(UserError, match=r"must have a file .*it has good\.txt"):
             unpack(described(), files, [member], out)
-    messages: list[str] = []
+    messages = []
     unpack(described(), files, ["*"], out, messages.append)
     assert below(out) == ["good.txt"]
     where = "that are links or lead out of the folder"
@@ -171,60 +158,55 @@ def test_nothing_is_written_outside(tmp_path: Path, out: Path, kind: str, name: 
     assert {*tmp_path.rglob("*")} - before == {out, out / "good.txt", out / unpacking.RECORD}
 
 
-@pytest.mark.parametrize("kind", ["gz", "zip"])
-def test_where_all_lead_outside_the_message_says_so(tmp_path: Path, out: Path, kind: str) -> None:
+def test_where_all_lead_outside_the_message_says_so(tmp_path, out, refused):
     names = ["../up.txt", "/root.txt", "a/../../b.txt", "../last\n.txt"]
-    files = stored(tmp_path, KINDS[kind](dict.fromkeys(names, "bad\n")))
-    with pytest.raises(UserError, match=r"it has only 4 that are links or lead out of") as raised:
-        unpack(described(), files, ["up.txt"], out)
-    assert str(raised.value).endswith(": ../up.txt, /root.txt, a/../../b.txt, ...")
-    assert "\n" not in str(raised.value)
+    for kind in ("gz", "zip"):
+        files = stored(tmp_path, KINDS[kind](dict.fromkeys(names, "bad\n")))
+        with refused.raised(
+            "only files outside", names=": ../up.txt, /root.txt, a/../../b.txt, ..."
+        ):
+            unpack(described(), files, ["up.txt"], out)
 
 
-def test_links_and_devices_are_left_alone(tmp_path: Path, out: Path) -> None:
+def test_links_and_devices_are_left_alone(tmp_path, out, refused):
     content = io.BytesIO()
     with tarfile.open(fileobj=content, mode="w:gz") as archive:
-        for name, kind in (("link", tarfile.SYMTYPE), ("hard", tarfile.LNKTYPE)):
+        for name, kind in (
+            ("link", tarfile.SYMTYPE),
+            ("hard", tarfile.LNKTYPE),
+            ("pipe", tarfile.FIFOTYPE),
+            ("empty", tarfile.REGTYPE),
+        ):
             member = tarfile.TarInfo(name)
             member.type, member.linkname = kind, "/etc/passwd"
             archive.addfile(member)
-        pipe = tarfile.TarInfo("pipe")
-        pipe.type = tarfile.FIFOTYPE
-        archive.addfile(pipe)
-        archive.addfile(tarfile.TarInfo("empty"))
     files = stored(tmp_path, content.getvalue())
     unpack(described(), files, ["*"], out)
     assert below(out) == ["empty"]
-    with pytest.raises(UserError, match="must have a file link"):
+    with refused.raised("a link", names="must have a file link"):
         unpack(described(), files, ["link"], out)
 
 
-def test_links_in_a_zip_are_left_alone(tmp_path: Path, out: Path) -> None:
+def test_links_in_a_zip_are_left_alone(tmp_path, out, refused):
     content = io.BytesIO()
     with zipfile.ZipFile(content, "w") as archive:
         link = zipfile.ZipInfo("link")
         link.external_attr = 0o120777 << 16
         archive.writestr(link, "/etc/passwd")
-    with pytest.raises(
-        UserError, match=r"must have a file link; it has only 1 .*: link \(a link\)"
-    ):
+    with refused.raised("only a link", names=": link (a link)"):
         unpack(described(), stored(tmp_path, content.getvalue()), ["link"], out)
 
 
-@pytest.mark.parametrize(
-    ("member", "message"),
-    [
-        ("de-en/train.fr", "`talks` must have a file de-en/train.fr; it has de-en/train."),
-        ("zzz", "`talks` must have a file zzz; it has de-en/train.de, de-en/train.en, de-en/deep"),
-        ("gone.tgz!x", "`talks` must have a file gone.tgz; it has"),
-        ("in.tgz!b.en", "`talks!in.tgz` must have a file b.en; it has a.en"),
-    ],
-)
-def test_a_member_that_is_not_there(tmp_path: Path, out: Path, member: str, message: str) -> None:
+def test_what_is_not_there(tmp_path, out, refused):
     files = stored(tmp_path, tgz({**TEXTS, "in.tgz": tgz({"a.en": "street\n"})}))
-    with pytest.raises(UserError) as error:
-        unpack(described("talks"), files, ["read.me", member], out)
-    assert str(error.value).startswith(message)
+    for member, names in (
+        ("de-en/train.fr", "`talks` must have a file de-en/train.fr"),
+        ("zzz", "`talks` must have a file zzz"),
+        ("gone.tgz!x", "`talks` must have a file gone.tgz"),
+        ("in.tgz!b.en", "`talks!in.tgz` must have a file b.en"),
+    ):
+        with refused.raised(member, names=names):
+            unpack(described("talks"), files, ["read.me", member], out)
 
 
 CUTS = [(kind, keep) for kind in KINDS for keep in (0.1, 0.94, 0.99999)]
@@ -232,20 +214,18 @@ CUTS.remove(("tar", 0.99999))  # a plain tar ends in zeros that nobody misses
 
 
 @pytest.mark.parametrize(("kind", "keep"), CUTS)
-def test_damage_is_told_in_one_line(tmp_path: Path, out: Path, kind: str, keep: float) -> None:
+def test_damage_is_told_in_one_line(tmp_path, out, kind, keep):
     content = KINDS[kind]({"random.txt": os.urandom(100_000), "last.txt": os.urandom(50_000)})
     files = stored(tmp_path, content[: int(len(content) * keep)])
-    with pytest.raises(
-        UserError, match=r"^`talks` must be a complete tar or zip .* gave: ."
-    ) as raised:
+    message = r"^`talks` must be a complete tar or zip .* gave: .[^\n]*$"
+    with pytest.raises(UserError, match=message):
         unpack(described("talks"), files, ["*.txt"], out)
-    assert "\n" not in str(raised.value)
     assert not (out / unpacking.RECORD).exists()
     assert not [*out.rglob("*.partial")]
 
 
 @pytest.mark.parametrize("where", [20_000, -8], ids=["middle", "checksum"])
-def test_a_wrong_byte_is_told(tmp_path: Path, out: Path, where: int) -> None:
+def test_a_wrong_byte_is_told(tmp_path, out, where):
     # of a length whose last block is a whole one, so that the end is not read by the way
     content = bytearray(gzip.compress(tar({"a.txt": bytes(50_000)}).ljust(2 << 20, b"\0"), 0))
     content[where] ^= 1
@@ -254,22 +234,19 @@ def test_a_wrong_byte_is_told(tmp_path: Path, out: Path, where: int) -> None:
 
 
 @pytest.mark.parametrize(
-    "content",
-    [b"", b"just text\n" * 100, gzip.compress(b"text\n"), b"PK text"],
-    ids=["nothing", "text", "gzip", "zip"],
+    "content", [b"", b"just text\n" * 100, gzip.compress(b"text\n"), b"PK text"]
 )
-def test_what_is_no_archive(tmp_path: Path, out: Path, content: bytes) -> None:
+def test_what_is_no_archive(tmp_path, out, content):
     with pytest.raises(UserError, match="`talks` must be a complete tar or zip archive"):
         unpack(described("talks"), stored(tmp_path, content), ["a.txt"], out)
 
 
 @pytest.fixture
-def passes(monkeypatch: pytest.MonkeyPatch) -> list[object]:
+def passes(monkeypatch):
     """Gets something for every pass over an archive."""
-    counted: list[object] = []
-    entries = unpacking.entries
+    counted, entries = [], unpacking.entries
 
-    def counting(stream: object, left_out: list[str]) -> object:
+    def counting(stream, left_out):
         counted.append(stream)
         return entries(stream, left_out)
 
@@ -277,7 +254,7 @@ def passes(monkeypatch: pytest.MonkeyPatch) -> list[object]:
     return counted
 
 
-def test_a_second_call_does_nothing(tmp_path: Path, out: Path, passes: list[object]) -> None:
+def test_a_second_call_does_nothing(tmp_path, out, passes):
     files = stored(tmp_path, tgz(TEXTS))
     first = unpack(described(), files, ["de-en/*.en", "read.me"], out)
     assert unpack(described(), files, ["read.me", "de-en/*.en"], out) == first
@@ -291,13 +268,10 @@ def test_a_second_call_does_nothing(tmp_path: Path, out: Path, passes: list[obje
 
 
 @pytest.mark.parametrize("what", ["cut", "gone", "record", "archive"])
-def test_what_is_not_as_it_was_is_unpacked_again(
-    tmp_path: Path, out: Path, passes: list[object], what: str
-) -> None:
+def test_what_is_not_as_it_was_is_unpacked_again(tmp_path, out, passes, what):
     files = stored(tmp_path, tar(TEXTS))
-    before = files[0].stat()
+    before, expected = files[0].stat(), TEXTS["read.me"]
     unpack(described(), files, ["read.me"], out)
-    expected = TEXTS["read.me"]
     if what == "cut":
         (out / "read.me").write_text("t")
     elif what == "gone":
@@ -306,7 +280,7 @@ def test_what_is_not_as_it_was_is_unpacked_again(
         (out / unpacking.RECORD).write_text("[")
     else:
         expected = "changed\n"
-        files = stored(tmp_path, tar({**TEXTS, "read.me": expected}))
+        stored(tmp_path, tar({**TEXTS, "read.me": expected}))
         os.utime(files[0], ns=(0, before.st_mtime_ns + 1))
         assert files[0].stat().st_size == before.st_size
     unpack(described(), files, ["read.me"], out)
@@ -314,9 +288,7 @@ def test_what_is_not_as_it_was_is_unpacked_again(
     assert (out / "read.me").read_text() == expected
 
 
-def test_an_interruption_leaves_nothing_that_looks_whole(
-    tmp_path: Path, out: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_interruption_leaves_nothing_that_looks_whole(tmp_path, out, monkeypatch):
     files = stored(tmp_path, tgz(TEXTS))
 
     def interrupted(content: io.BufferedIOBase, target: io.BufferedIOBase, _: int) -> None:
@@ -332,16 +304,13 @@ def test_an_interruption_leaves_nothing_that_looks_whole(
     assert path.read_text() == TEXTS["de-en/train.de"]
 
 
-def test_a_folder_that_cannot_be_written(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("")
+def test_what_cannot_be_written(tmp_path, out, refused):
     files = stored(tmp_path, tgz(TEXTS))
-    with pytest.raises(UserError, match=r"^`--out` must be a folder with space .*talks.*file"):
+    (tmp_path / "file").write_text("")
+    with refused.raised("a file in the way", names="--out"):
         unpack(described("talks"), files, ["read.me"], tmp_path / "file")
-
-
-def test_no_space_left(tmp_path: Path, out: Path) -> None:
     out.mkdir()
     (out / "read.me.partial").symlink_to("/dev/full")
-    with pytest.raises(UserError, match=f"^`--out` must be .*{out}.*: No space left on device"):
-        unpack(described(), stored(tmp_path, tgz(TEXTS)), ["read.me"], out)
+    with refused.raised("no space left", names="No space left on device"):
+        unpack(described(), files, ["read.me"], out)
     assert below(out) == []

@@ -1,13 +1,11 @@
 """What is done for a direction, and what counts as done; the model is a stand-in."""
 
-from collections.abc import Iterable
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
 from tdo_plugin.data.databin import MARK, DataFolder
-from tdo_plugin.errors import UserError
 from tdo_plugin.evaluation.decoding.decoding_jobs import plan
 from tdo_plugin.evaluation.outputs import (
     has_others_hypotheses,
@@ -27,24 +25,28 @@ class Upper:
     def of(self, direction: str) -> "Upper":
         return self
 
-    def _translate(self, direction: str, lines: list[str]) -> list[SimpleNamespace]:
-        self.asked.append((direction, len(lines)))
-        texts = [f"{line.upper()} {direction}" for line in lines]
-        return [
-            SimpleNamespace(text=t, pieces="▁" + t.replace(" ", " ▁"), score=-1.0) for t in texts
-        ]
-
-    def translate_test(self, direction: str, progress: object) -> list[SimpleNamespace]:
-        return self._translate(direction, ["a", "b", "c"])
-
     def translate_lines(
         self, direction: str, lines: list[str], progress: object, prepared: bool = False
     ) -> list[SimpleNamespace]:
-        return self._translate(direction, lines)
+        self.asked.append((direction, len(lines)))
+        texts = [f"{line.upper()} {direction}" for line in lines]
+        pieces = ["▁" + text.replace(" ", " ▁") for text in texts]
+        return [
+            SimpleNamespace(text=t, pieces=p, score=-1.0)
+            for t, p in zip(texts, pieces, strict=True)
+        ]
+
+    def translate_test(self, direction: str, progress: object) -> list[SimpleNamespace]:
+        return self.translate_lines(direction, ["a", "b", "c"], progress)
 
     def perplexity(self, direction: str) -> float | None:
         self.asked.append((direction, 0))
         return 7.0 if direction == "en-de" else None
+
+
+@pytest.fixture
+def out(tmp_path):
+    return tmp_path / "out"
 
 
 def do(data: DataFolder, out: Path, *directions: str, **options: object) -> list[tuple[str, int]]:
@@ -52,34 +54,24 @@ def do(data: DataFolder, out: Path, *directions: str, **options: object) -> list
     model = Upper()
     stages, failures = plan(data, out, directions, "settings", **options)
     assert not failures
-    for stage in stages:
-        for job in stage:
-            if not job.is_whole(out):
-                job.perform(model, data, out, lambda _: None)
-            assert job.is_whole(out)
+    for job in (job for stage in stages for job in stage):
+        if not job.is_whole(out):
+            job.perform(model, data, out, lambda _: None)
+        assert job.is_whole(out)
     return model.asked
 
 
-def test_what_is_there_is_not_done_again(data: DataFolder, tmp_path: Path) -> None:
-    out = tmp_path / "out"
+def test_what_is_there_is_not_done_again(data, out):
     assert do(data, out, "en-de", "de-fr") == [("en-de", 3), ("de-fr", 3)]
     assert do(data, out, "en-de", "de-fr") == []
     assert read_texts(out, "de-fr").hypotheses == ("A de-fr", "B de-fr", "C de-fr")
+    # a direction without one of its files is not whole
+    for suffix in ("src", "ref", "hyp", "jsonl", "json"):
+        (out / f"de-fr.{suffix}").unlink()
+        assert do(data, out, "en-de", "de-fr") == [("de-fr", 3)], suffix
 
 
-@pytest.mark.parametrize("suffix", ["src", "ref", "hyp", "jsonl", "json"])
-def test_a_direction_without_one_of_its_files_is_not_whole(
-    data: DataFolder, tmp_path: Path, suffix: str
-) -> None:
-    do(data, tmp_path / "out", "en-de", "de-fr")
-    (tmp_path / "out" / f"de-fr.{suffix}").unlink()
-    assert do(data, tmp_path / "out", "en-de", "de-fr") == [("de-fr", 3)]
-
-
-def test_another_reference_or_other_settings_are_another_result(
-    data: DataFolder, tmp_path: Path
-) -> None:
-    out = tmp_path / "out"
+def test_another_reference_or_other_settings_are_another_result(data, out):
     do(data, out, "en-de", "de-fr")
     reference = data.root / "reference" / "test.fr"
     reference.write_text(reference.read_text(encoding="utf-8").swapcase(), encoding="utf-8")
@@ -88,10 +80,7 @@ def test_another_reference_or_other_settings_are_another_result(
     assert not stage[0].is_whole(out)
 
 
-def test_other_pieces_are_another_result_where_they_do_not_follow_from_the_text(
-    data: DataFolder, tmp_path: Path
-) -> None:
-    out = tmp_path / "out"
+def test_other_pieces_are_another_result_where_they_do_not_follow_from_the_text(data, out):
     (data.root / MARK).write_text('{"form": {"casing": "truecased", "plain_references": true}}')
     for language in data.languages:
         (data.root / "pieces" / f"test.{language}").write_text("▁The\n" * 3)
@@ -101,19 +90,15 @@ def test_other_pieces_are_another_result_where_they_do_not_follow_from_the_text(
     assert [direction for direction, _ in again] == ["de-en", "en-fr"]
 
 
-def test_perplexity_is_added_to_what_is_there(data: DataFolder, tmp_path: Path) -> None:
-    out = tmp_path / "out"
+def test_perplexity_is_added_to_what_is_there(data, out):
     do(data, out, "en-de", "de-fr")
     assert do(data, out, "en-de", "de-fr", perplexity=True) == [("en-de", 0), ("de-fr", 0)]
-    assert (read_summary(out, "en-de") or {})["perplexity"] == 7.0
-    assert (read_summary(out, "de-fr") or {})["perplexity"] is None
+    assert read_summary(out, "en-de")["perplexity"] == 7.0
+    assert read_summary(out, "de-fr")["perplexity"] is None
     assert do(data, out, "en-de", "de-fr", perplexity=True) == []
 
 
-def test_a_pivots_first_step_is_shared_and_uses_the_test_set(
-    data: DataFolder, tmp_path: Path
-) -> None:
-    out = tmp_path / "out"
+def test_a_pivots_first_step_is_shared_and_uses_the_test_set(data, out):
     (data.root / "reference" / "test.de-en.de").write_text("x\ny\nz\n")
     requests = do(data, out, "de-fr", "fr-de", "en-de", pivot="en")
     # de-en has a source of its own, so de-fr's is translated as text
@@ -121,34 +106,31 @@ def test_a_pivots_first_step_is_shared_and_uses_the_test_set(
     assert read_texts(out, "fr-de").hypotheses[0] == "A FR-EN en-de"
 
 
-def test_a_missing_side_costs_its_directions_only(data: DataFolder, tmp_path: Path) -> None:
+def test_a_missing_side_costs_its_directions_only(data, tmp_path):
     (data.root / "reference" / "test.fr").unlink()
     stages, failures = plan(data, tmp_path, ["en-de", "fr-en"], "")
     assert [job.direction for job in stages[0]] == ["en-de"]
     assert failures == [f"fr-en: `DATA` must have reference/test.fr; {data.root} does not"]
 
 
-def test_sides_that_differ_are_told_before_anything_is_translated(
-    data: DataFolder, tmp_path: Path
-) -> None:
+def test_sides_that_differ_are_told_before_anything_is_translated(data, tmp_path, refused):
     (data.root / "reference" / "test.fr").write_text("une ligne\n")
     model = Upper()
     (stage,), _ = plan(data, tmp_path, ["de-fr"], "")
-    with pytest.raises(UserError, match="as many lines as the reference, 1; it has 3"):
+    with refused.raised("three lines for one", names="the reference, 1; it has 3"):
         stage[0].perform(model, data, tmp_path, lambda _: None)
     assert not model.asked
 
 
 @pytest.mark.parametrize("suffix", ["src", "ref", "hyp", "jsonl", "json"])
 def test_a_kill_between_two_files_leaves_nothing_that_looks_like_someone_elses(
-    data: DataFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, suffix: str
-) -> None:
-    def write_text(path: Path, lines: Iterable[str]) -> None:
+    data, out, monkeypatch, suffix
+):
+    def write_text(path, lines):
         if path.suffix == f".{suffix}":
             raise KeyboardInterrupt
         path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
 
-    out = tmp_path / "out"
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
         patch.setattr("tdo_plugin.evaluation.outputs.write_text", write_text)
         do(data, out, "de-fr")
@@ -156,16 +138,12 @@ def test_a_kill_between_two_files_leaves_nothing_that_looks_like_someone_elses(
     assert do(data, out, "de-fr") == [("de-fr", 3)]
 
 
-def test_only_own_files_are_removed(data: DataFolder, tmp_path: Path) -> None:
-    out = tmp_path / "out"
+def test_only_own_files_are_removed(data, out):
     do(data, out, "en-de", "de-fr", pivot="en")
     write_how(out, {})
     for name in ("scores.json", "notes.jsonl", "fr-en.hyp"):
         (out / name).write_text("mine")
     assert has_others_hypotheses(out)
     remove_translations(out)
-    assert sorted(p.name for p in out.rglob("*") if p.is_file()) == [
-        "fr-en.hyp",
-        "notes.jsonl",
-        "scores.json",
-    ]
+    left = sorted(path.name for path in out.rglob("*") if path.is_file())
+    assert left == ["fr-en.hyp", "notes.jsonl", "scores.json"]

@@ -1,6 +1,7 @@
 """What a search did before an early stop is what it does without one."""
 
 import math
+from types import SimpleNamespace
 
 import pytest
 from fairseq.sequence_generator import SequenceGenerator
@@ -82,11 +83,8 @@ def test_where_many_are_put_off_the_next_stop_comes_later(model, sample):
 
 
 def test_a_sentence_with_too_few_hypotheses_is_not_done():
-    class Generator:
-        max_len, max_len_a, max_len_b, min_len, beam_size = 1000, 0, 200, 1, 2
-
+    limits = {"max_len": 1000, "max_len_a": 0, "max_len_b": 200, "min_len": 1, "beam_size": 2}
     hypothesis = {"tokens": [7, 2]}
-    _, stopped = EarlyStop(Generator()).search(
-        5, lambda: [[hypothesis, hypothesis], [hypothesis], []]
-    )
+    results = [[hypothesis, hypothesis], [hypothesis], []]
+    _, stopped = EarlyStop(SimpleNamespace(**limits)).search(5, lambda: results)
     assert stopped == [False, True, True]

@@ -9,7 +9,6 @@ import torch
 from support.stored_options import PAIRS, saved
 
 from tdo_plugin.data.databin import DataFolder
-from tdo_plugin.errors import UserError
 from tdo_plugin.evaluation.decoding import fairseq_engine
 from tdo_plugin.evaluation.decoding.decoding_jobs import Job
 from tdo_plugin.evaluation.decoding.decoding_options import DecodingOptions
@@ -45,7 +44,7 @@ def parsed(words: list[str]) -> Namespace:
         },
     ],
 )
-def test_the_task_is_the_checkpoints(task, settings, data, tmp_path) -> None:
+def test_the_task_is_the_checkpoints(task, settings, data, tmp_path):
     checkpoint = saved(tmp_path / "m.pt", task, **settings)
     args = parsed(work_of(checkpoint, data, tmp_path).command("de-fr", "cpu"))
     assert (args.task, args.source_lang, args.target_lang) == (task, "de", "fr")
@@ -57,7 +56,7 @@ def test_the_task_is_the_checkpoints(task, settings, data, tmp_path) -> None:
     assert limits == dict.fromkeys(("max_source_positions", "max_target_positions"), 1024)
 
 
-def test_no_value_of_a_checkpoint_is_a_flag(data, tmp_path) -> None:
+def test_no_value_of_a_checkpoint_is_a_flag(data, tmp_path):
     evil = "--user-dir=/evil"
     settings = {"encoder_langtok": evil, "source_noise": evil, "back_translated_tag": evil}
     checkpoint = saved(tmp_path / "m.pt", evil, **settings)
@@ -66,7 +65,7 @@ def test_no_value_of_a_checkpoint_is_a_flag(data, tmp_path) -> None:
     assert not any(word.startswith(evil) for word in words)
 
 
-def test_limits_of_learned_positions_stay(data, tmp_path) -> None:
+def test_limits_of_learned_positions_stay(data, tmp_path):
     path = tmp_path / "m.pt"
     task = Namespace(task=STOCK, lang_pairs=PAIRS, lang_tok_style="multilingual")
     task.max_source_positions = 40
@@ -77,7 +76,7 @@ def test_limits_of_learned_positions_stay(data, tmp_path) -> None:
         assert [word for word in command if "positions" in word] == words
 
 
-def test_the_search_is_what_the_pool_is_told(data, tmp_path) -> None:
+def test_the_search_is_what_the_pool_is_told(data, tmp_path, refused):
     checkpoint = saved(tmp_path / "m.pt")
     usual = parsed(work_of(checkpoint, data, tmp_path).command("de-fr", "cuda:1"))
     assert (usual.beam, usual.max_tokens, usual.batch_size) == (4, 4000, None)
@@ -93,10 +92,12 @@ def test_the_search_is_what_the_pool_is_told(data, tmp_path) -> None:
     for name, value in options.items():
         assert getattr(args, others.get(name, name)) == value, name
     assert args.cpu and args.bf16 and args.nbest == 3
-    with pytest.raises(UserError, match="`--lenpen-form` must be length with --engine fairseq"):
-        work_of(checkpoint, data, tmp_path, penalty_form="gnmt").command("de-fr", "cpu")
-    with pytest.raises(UserError, match="`--precision` must be fp32, fp16 or bf16 with --engine"):
-        work_of(checkpoint, data, tmp_path, precision="int8").command("de-fr", "cpu")
+    for unknown, names in (
+        ({"penalty_form": "gnmt"}, "--lenpen-form"),
+        ({"precision": "int8"}, "--precision"),
+    ):
+        with refused.raised(names, names=names):
+            work_of(checkpoint, data, tmp_path, **unknown).command("de-fr", "cpu")
 
 
 @pytest.fixture
@@ -120,7 +121,7 @@ def commands(monkeypatch):
     return seen
 
 
-def test_commands_are_dealt_out_and_a_failure_costs_its_direction(commands, data, tmp_path) -> None:
+def test_commands_are_dealt_out_and_a_failure_costs_its_direction(commands, data, tmp_path):
     checkpoint = saved(tmp_path / "m.pt", langs=["en", "de", "fr"])
     work = work_of(checkpoint, data, tmp_path / "out")
     jobs = [Job(direction, 3, "key") for direction in ("de-fr", "fr-de", "de-en")]
@@ -141,7 +142,7 @@ def test_commands_are_dealt_out_and_a_failure_costs_its_direction(commands, data
     assert is_whole(work.out, "de-fr", "key") and not (work.out / "fr-de.json").exists()
 
 
-def test_what_is_not_whole_or_not_known_is_a_failure(commands, data, tmp_path) -> None:
+def test_what_is_not_whole_or_not_known_is_a_failure(commands, data, tmp_path):
     work = work_of(saved(tmp_path / "m.pt", langs=["en", "fr"]), data, tmp_path / "out")
     jobs = [Job("en-fr", 4), Job("de-fr", 3)]
     events = list(generate_all([jobs], work, ["cpu"], {}))[1:]

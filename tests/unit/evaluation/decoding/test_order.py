@@ -10,7 +10,7 @@ def take(waiting: Waiting) -> str:
     return job.direction
 
 
-def test_each_target_language_comes_up_once_then_the_slowest() -> None:
+def test_each_target_language_comes_up_once_then_the_slowest():
     directions = ("en-fr", "de-fr", "cs-fr", "en-de", "fr-de", "cs-de", "de-en", "fr-en")
     jobs = {direction: Job(direction, 100) for direction in directions}
     waiting = Waiting(jobs.values())
@@ -26,12 +26,12 @@ def test_each_target_language_comes_up_once_then_the_slowest() -> None:
     assert not waiting
 
 
-def test_more_sentences_are_longer() -> None:
+def test_more_sentences_are_longer():
     waiting = Waiting([Job("en-de", 5), Job("fr-de", 50), Job("cs-de", 20)])
     assert [take(waiting) for _ in range(3)] == ["fr-de", "cs-de", "en-de"]
 
 
-def test_a_first_step_puts_out_the_pivot() -> None:
+def test_a_first_step_puts_out_the_pivot():
     steps = [Job("de-fr", 9, pivot="en", into_pivot=True), Job("de-cs", 9), Job("fr-cs", 9)]
     waiting = Waiting(steps)
     first = take(waiting)

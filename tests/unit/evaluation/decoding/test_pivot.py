@@ -2,7 +2,6 @@
 
 import pytest
 
-from tdo_plugin.errors import UserError
 from tdo_plugin.evaluation.decoding.pivot import Route, is_command
 
 
@@ -26,8 +25,8 @@ def test_the_pivot_stays_apart_from_the_ends(steps, commands, directions):
     assert route.directions == directions
 
 
-def test_three_languages_are_refused():
-    with pytest.raises(UserError, match=":de-en-fr has 3"):
+def test_three_languages_are_refused(refused):
+    with refused.raised(":de-en-fr", names=":de-en-fr has 3"):
         Route.of(("de", "fr")).changed(":de-en-fr")
 
 

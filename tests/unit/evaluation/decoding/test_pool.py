@@ -2,7 +2,7 @@
 
 import multiprocessing
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -14,7 +14,7 @@ from tdo_plugin.evaluation.decoding.worker import serve
 
 
 @pytest.fixture(autouse=True)
-def handlers() -> Iterator[None]:
+def handlers():
     """A worker's handlers of signals are not the tests'."""
     before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
     yield

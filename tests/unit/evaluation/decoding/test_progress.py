@@ -15,7 +15,7 @@ class Terminal(io.StringIO):
 
 
 @pytest.mark.parametrize("stream", [io.StringIO(), Terminal()], ids=["file", "terminal"])
-def test_what_is_shown(stream: io.StringIO) -> None:
+def test_what_is_shown(stream):
     first, second = Job("de-fr", 100), Job("fr-de", 50)
     display = ProgressDisplay([first, second], stream)
     display.show(Event("ready", first))

@@ -1,6 +1,7 @@
 """Random numbers that belong to sentences: their distribution, and what they do not depend on."""
 
 from collections import Counter
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -25,7 +26,7 @@ def first(search: SentenceSampling, ids: list[int], beams: int = 1) -> torch.Ten
 
 
 @pytest.mark.parametrize("step", [0, 3])
-def test_tokens_come_as_often_as_they_are_likely(step: int) -> None:
+def test_tokens_come_as_often_as_they_are_likely(step):
     ids = torch.arange(4000)
     scores = torch.zeros(len(ids), 2, step)
     drawn_scores, tokens, beams = sampling().step(step, rows(len(ids), 2), scores, None, ids)
@@ -40,7 +41,7 @@ def test_tokens_come_as_often_as_they_are_likely(step: int) -> None:
     assert both.item() == pytest.approx(PROBABILITIES.square().sum().item(), abs=0.04)
 
 
-def test_the_likeliest_alone() -> None:
+def test_the_likeliest_alone():
     counts = Counter(first(sampling(2), list(range(2000))).flatten().tolist())
     assert counts.keys() == {1, 3}
     assert counts[1] / 2000 == pytest.approx(0.5 / 0.8, abs=0.04)
@@ -48,7 +49,7 @@ def test_the_likeliest_alone() -> None:
     assert set(everything.flatten().tolist()) == {1, 3, 4}
 
 
-def test_a_sentence_draws_the_same_in_any_batch() -> None:
+def test_a_sentence_draws_the_same_in_any_batch():
     together = first(sampling(), list(range(50)), 3)
     assert torch.equal(together[[7, 30]], first(sampling(), [7, 30], 3))
     for key in ((2, 0), (1, 1)):
@@ -58,18 +59,10 @@ def test_a_sentence_draws_the_same_in_any_batch() -> None:
     assert not torch.equal(first(sampling(), list(range(50))), later)
 
 
-def test_scores_add_up() -> None:
+def test_scores_add_up_and_a_number_on_the_edge_is_no_token_without_probability(monkeypatch):
     scores = torch.tensor([[[-1.0, -2.5]]])
     drawn_scores, tokens, _ = sampling().step(2, rows(1), scores, None, torch.tensor([4]))
     assert drawn_scores.item() == pytest.approx(-2.5 + PROBABILITIES[tokens].log().item())
-
-
-def test_a_number_on_the_edge_is_no_token_without_probability(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    class Edge:
-        def random(self, count: int) -> list[float]:
-            return [1.0] * count
-
-    monkeypatch.setattr("numpy.random.default_rng", lambda key: Edge())
+    edge = SimpleNamespace(random=lambda count: [1.0] * count)
+    monkeypatch.setattr("numpy.random.default_rng", lambda key: edge)
     assert first(sampling(), [0]).item() == 4

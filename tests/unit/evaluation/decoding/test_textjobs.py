@@ -1,12 +1,9 @@
 """A long text in parts; the model is a stand-in."""
 
-from collections.abc import Callable
-from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
-from tdo_plugin.data.databin import DataFolder
 from tdo_plugin.evaluation.decoding.textjobs import parts_of
 
 LINES = ["é one", "two", "three", "four five", "long", "six", "seven"]
@@ -27,14 +24,7 @@ class Upper:
         assert prepared
         return {number: 99 for number, line in enumerate(lines) if line == "long"}
 
-    def translate_lines(
-        self,
-        direction: str,
-        lines: list[str],
-        progress: Callable[[int], None],
-        prepared: bool = False,
-        draw: int = 0,
-    ) -> list[SimpleNamespace]:
+    def translate_lines(self, direction, lines, progress, prepared=False, draw=0):
         assert prepared
         self.asked.append((direction, len(lines), draw))
         pieces = [" ".join("▁" + word.upper() for word in line.split()) for line in lines]
@@ -42,7 +32,7 @@ class Upper:
 
 
 @pytest.mark.parametrize("lines", [1, 3, 7, 100])
-def test_the_parts_are_the_text(lines: int, data: DataFolder, tmp_path: Path) -> None:
+def test_the_parts_are_the_text(lines, data, tmp_path):
     text = tmp_path / "text"
     text.write_text("\n".join(LINES) + "\n", encoding="utf-8")
     model, jobs = Upper(), parts_of(text, "en-de", lines, tmp_path / "out")

@@ -5,7 +5,6 @@ from dataclasses import replace
 import pytest
 from support.score_sheets import seeded, sheet, system, written
 
-from tdo_plugin.errors import UserError
 from tdo_plugin.evaluation import published
 from tdo_plugin.evaluation.report.published_comparison import Beside, beside, beside_table, chosen
 from tdo_plugin.evaluation.report.quantities import Quantity, quantity_of
@@ -17,7 +16,7 @@ def only(key: str, **changes: object) -> Beside:
     return comparison
 
 
-def test_columns_are_those_of_the_same_group_and_metric() -> None:
+def test_columns_are_those_of_the_same_group_and_metric():
     assert only("tdo:1").quantities == (
         Quantity("bleu", "en → X"),
         Quantity("bleu", "X → en"),
@@ -29,7 +28,7 @@ def test_columns_are_those_of_the_same_group_and_metric() -> None:
     assert beside("tdo:1", sheet(groups={"mine": ("en-de",)})) == []
 
 
-def test_rows_are_the_paper_s_and_set_apart() -> None:
+def test_rows_are_the_paper_s_and_set_apart():
     comparison = only("tdo:1")
     table = beside_table(comparison, sheet())
     ours, *theirs = table.blocks
@@ -44,24 +43,19 @@ def test_rows_are_the_paper_s_and_set_apart() -> None:
     assert written(table)[("few",)]["BLEU ↑", "en → X"] == "*30.0"
 
 
-def test_measured_rows_are_means_over_seeds() -> None:
-    score_sheet = seeded()
+def test_captions_say_means_over_seeds_and_remarks():
+    score_sheet, remark = seeded(), "Some figures were lost."
     (comparison,) = beside("tdo:1", score_sheet)
     table = beside_table(comparison, score_sheet)
     assert "The measured rows are means over seeds." in table.caption
     assert [row.labels[0] for row in table.blocks[0].rows] == ["few", "plain"]
     assert written(table)[("few",)]["BLEU ↑", "en → X"] == "*31.5"
-    assert "over seeds" not in beside_table(comparison, sheet()).caption
+    caption = beside_table(replace(only("tdo:1"), note=""), sheet()).caption
+    assert "over seeds" not in caption and caption.endswith(".")
+    assert remark in beside_table(replace(only("tdo:1"), note=remark), sheet()).caption
 
 
-def test_a_remark_on_the_published_figures_is_said() -> None:
-    comparison = only("tdo:1")
-    remark = "Some figures were lost."
-    assert remark in beside_table(replace(comparison, note=remark), sheet()).caption
-    assert beside_table(replace(comparison, note=""), sheet()).caption.endswith(".")
-
-
-def test_the_protocol_is_asked_for() -> None:
+def test_the_protocol_is_asked_for():
     caption = beside_table(only("tdo:1"), sheet()).caption
     assert "were not scored with this paper's protocol" in caption
     score_sheet = sheet(protocol="tdo")
@@ -71,18 +65,21 @@ def test_the_protocol_is_asked_for() -> None:
     assert chosen([], sheet()) == []
 
 
+def sheet_of(scores, name, pooled=None):
+    """One system's scores of some directions, which are a group."""
+    rows = tuple(DirectionScores(direction, 2, row) for direction, row in scores.items())
+    system_scores = SystemScores("s", rows, pooled or {})
+    groups, directions = {name: tuple(reversed(scores))}, tuple(scores)
+    return sheet(systems=(system_scores,), directions=directions, groups=groups, comparisons=())
+
+
 @pytest.mark.parametrize("name", ["all", "supervised", "X → Y"])
-def test_pooled_figures_meet_pooled_scores_and_directions_meet_directions(name: str) -> None:
-    scores = (
-        DirectionScores("de-es", 2, {"bleu": 20.0, "perplexity": 5.0}),
-        DirectionScores("es-de", 2, {"bleu": 22.0, "perplexity": 8.0}),
-    )
-    score_sheet = sheet(
-        systems=(SystemScores("s", scores, {name: {"bleu": 25.0}}),),
-        directions=("de-es", "es-de"),
-        groups={name: ("es-de", "de-es")},
-        comparisons=(),
-    )
+def test_pooled_figures_meet_pooled_scores_and_directions_meet_directions(name):
+    scores = {
+        "de-es": {"bleu": 20.0, "perplexity": 5.0},
+        "es-de": {"bleu": 22.0, "perplexity": 8.0},
+    }
+    score_sheet = sheet_of(scores, name, {name: {"bleu": 25.0}})
     (comparison,) = beside("tlm:8", score_sheet)
     table = beside_table(comparison, score_sheet)
     assert written(table)[("s",)] == {
@@ -92,22 +89,14 @@ def test_pooled_figures_meet_pooled_scores_and_directions_meet_directions(name: 
         ("BLEU, pooled ↑", name): "25.0",
     }
     assert "perplexity of several directions is their mean" in table.caption
+    # some directions are not all of a paper's
+    assert beside("tlm:8", sheet_of({"en-ar": {"perplexity": 5.0}}, "supervised")) == []
+    pooled = replace(system("plain"), pooled={"supervised": {"bleu": 21.5}})
+    groups = {"supervised": ("en-ar", "en-de")}
+    assert beside("tlm:8", sheet(systems=(pooled,), groups=groups)) == []
 
 
-def test_some_directions_are_not_all_of_a_paper_s() -> None:
-    systems = (replace(system("plain"), pooled={"supervised": {"bleu": 21.5}}),)
-    assert beside("tlm:8", sheet(systems=systems, groups={"supervised": ("en-ar", "en-de")})) == []
-    row = DirectionScores("en-ar", 2, {"perplexity": 5.0})
-    alone = sheet(
-        systems=(SystemScores("s", (row,)),),
-        directions=("en-ar",),
-        groups={"supervised": ("en-ar",)},
-        comparisons=(),
-    )
-    assert beside("tlm:8", alone) == []
-
-
-def test_accuracy_and_win_ratio_are_made_of_what_was_measured() -> None:
+def test_accuracy_and_win_ratio_are_made_of_what_was_measured():
     score_sheet = sheet()
     (sixth,) = beside("opus100:6", score_sheet)
     assert sixth.quantities == (Quantity("bleu", "zero-shot"), quantity_of("accuracy", "zero-shot"))
@@ -133,18 +122,13 @@ def test_accuracy_and_win_ratio_are_made_of_what_was_measured() -> None:
     assert uncompared.quantities == (Quantity("bleu", "en → X"),)
 
 
-def test_the_mean_of_all_trained_directions_is_met() -> None:
+def test_means_over_groups():
     trained = ("en-ar", "en-de", "ar-en")
-    score_sheet = sheet(
-        groups={"X → en": ("ar-en",), "supervised": trained, "zero-shot": ("ar-de",)}
-    )
-    (comparison,) = beside("tpdm:3", score_sheet)
-    rows = written(beside_table(comparison, score_sheet))
+    groups = {"X → en": ("ar-en",), "supervised": trained, "zero-shot": ("ar-de",)}
+    rows = written(beside_table(only("tpdm:3", groups=groups), sheet(groups=groups)))
     assert rows[("plain",)]["BLEU ↑", "supervised"] == "23.3"  # (20 + 10 + 40) / 3
     assert rows[("MNMT-TPDM-small",)]["BLEU ↑", "supervised"] == "30.5"
-
-
-def test_a_mean_that_lacks_directions_of_another_system_s_is_not_the_best() -> None:
+    # a mean that lacks another system's directions is not the best
     groups = {"X → en": ("ar-en",), "en → X": ("en-ar", "ar-de")}
     rows = written(beside_table(only("tdo:1", groups=groups), sheet(groups=groups)))
     assert rows[("few",)]["BLEU ↑", "en → X"] == "30.0"  # of one direction, against 13.6 of two
@@ -152,34 +136,22 @@ def test_a_mean_that_lacks_directions_of_another_system_s_is_not_the_best() -> N
     assert rows[("few",)]["BLEU ↑", "X → en"] == "*40.0"
 
 
-def test_lost_figures_are_blank_and_rows_without_any_are_counted() -> None:
+def test_lost_figures_are_blank_and_rows_without_any_are_counted():
     score_sheet = sheet(
         groups={"X → en": ("ar-en",), "supervised": ("en-ar",), "zero-shot": ("ar-de",)},
         directions=("en-ar", "en-de", "ar-en", "ar-de", "de-fr"),
     )
-    lost = [
-        comparison
-        for key in ("opus100", "tpdm", "tlm")
-        for comparison in beside(key, score_sheet)
-        if comparison.lost
-    ]
-    assert lost
-    for comparison in lost:
-        rows = len(published.table(comparison.key).rows)
-        assert comparison.lost == rows - len(comparison.rows)
-        assert f"{comparison.lost} published rows" in beside_table(comparison, score_sheet).caption
-    blank = [
-        cell.text
-        for comparison in beside("opus100", score_sheet)
-        for block in beside_table(comparison, score_sheet).blocks[1:]
-        for row in block.rows
-        for cell in row.cells
-        if cell.value is None
-    ]
-    assert set(blank) <= {""}
+    comparisons = [row for key in ("opus100", "tpdm", "tlm") for row in beside(key, score_sheet)]
+    assert any(comparison.lost for comparison in comparisons)
+    for comparison in comparisons:
+        table = beside_table(comparison, score_sheet)
+        assert comparison.lost == len(published.table(comparison.key).rows) - len(comparison.rows)
+        assert (f"{comparison.lost} published rows" in table.caption) == (comparison.lost > 0)
+        cells = [cell for block in table.blocks[1:] for row in block.rows for cell in row.cells]
+        assert {cell.text for cell in cells if cell.value is None} <= {""}
 
 
-@pytest.mark.parametrize("key", ["nope", "nope:1", "tdo:99", "tdo:"])
-def test_an_unknown_table_is_one_line(key: str) -> None:
-    with pytest.raises(UserError, match="`--published` must"):
-        beside(key, sheet())
+def test_unknown_tables(refused):
+    for key in ("nope", "nope:1", "tdo:99", "tdo:"):
+        with refused.raised(key, names="--published"):
+            beside(key, sheet())

@@ -1,13 +1,11 @@
 """Heat maps as pictures."""
 
-from pathlib import Path
-
 from support.score_sheets import sheet
 
 from tdo_plugin.evaluation.report import heatmap
 
 
-def test_pictures_appear_whole_and_alike(tmp_path: Path) -> None:
+def test_pictures_appear_whole_and_alike(tmp_path):
     first, second = ([tmp_path / f"{name}{end}" for end in (".png", ".pdf")] for name in "ab")
     heatmap.draw(sheet(), "off", first)
     heatmap.draw(sheet(), "off", second)
@@ -16,7 +14,7 @@ def test_pictures_appear_whole_and_alike(tmp_path: Path) -> None:
     assert len([*tmp_path.iterdir()]) == 4  # nothing partial
 
 
-def test_cells_stand_at_target_and_source_and_brighter_is_better() -> None:
+def test_cells_stand_at_target_and_source_and_brighter_is_better():
     figure = heatmap._figure(sheet(), "off")
     panel = figure.axes[0]
     squares = panel.collections[0]
@@ -27,10 +25,6 @@ def test_cells_stand_at_target_and_source_and_brighter_is_better() -> None:
     best, worst = (sum(squares.cmap(squares.norm(value))[:3]) for value in (0.0, 50.0))
     assert best > worst
     assert {text.get_text() for text in panel.texts} == {"4.0", "2.0", "0.0", "50.0"}
-
-
-def test_everything_lies_within_the_picture() -> None:
-    figure = heatmap._figure(sheet(), "off")
-    box = figure.get_tightbbox()
+    box = figure.get_tightbbox()  # within the picture
     assert box.x0 >= 0 and box.y0 >= 0
     assert box.x1 <= figure.get_figwidth() and box.y1 <= figure.get_figheight()

@@ -20,11 +20,11 @@ from tdo_plugin.evaluation.report.write import latex_report
         ("two\nlines", "two lines"),
     ],
 )
-def test_escape(text: str, escaped: str) -> None:
+def test_escape(text, escaped):
     assert escape(text) == escaped
 
 
-def test_a_table_in_full() -> None:
+def test_a_table_in_full():
     table = Table(
         "k",
         "Title",
@@ -57,7 +57,7 @@ def test_a_table_in_full() -> None:
     ]
 
 
-def test_the_report_is_ascii_with_whole_rows_and_says_what_is_missing() -> None:
+def test_the_report_is_ascii_with_whole_rows_and_says_what_is_missing():
     text = latex_report(sheet(), [])
     assert text.isascii()
     assert "COMET is missing: unbabel-comet is not installed." in text

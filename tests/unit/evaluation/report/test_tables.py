@@ -17,7 +17,7 @@ from tdo_plugin.evaluation.report.table import (
 from tdo_plugin.evaluation.score_sheet import METRICS, DirectionScores
 
 
-def test_summary_has_means_by_metric_and_group() -> None:
+def test_summary_has_means_by_metric_and_group():
     rows = written(report_tables.summary(sheet()))
     plain, few = rows[("plain",)], rows[("few",)]
     assert plain["BLEU ↑", "en → X"] == "15.0"
@@ -27,9 +27,18 @@ def test_summary_has_means_by_metric_and_group() -> None:
     assert plain["perplexity ↓", "en → X"] == "5.50"
     order = [column.over for column in report_tables.summary(sheet()).columns]
     assert order == ["BLEU ↑"] * 5 + ["COMET ↑"] + ["off-target % ↓"] * 5 + ["perplexity ↓"] * 5
+    # a metric that is missing keeps one column and says why
+    assert few["COMET ↑", "missing"] == ABSENT
+    assert notes.missing(sheet()) == ["COMET is missing: unbabel-comet is not installed"]
+    # the best is by the direction of the metric and as rounded
+    assert few["off-target % ↓", "en → X"] == "*2.0"  # 2.005 against 3
+    assert plain["off-target % ↓", "X → en"] == "*0.0"
+    assert plain["BLEU ↑", "X → en"] == "*40.0"  # ties: 39.99 is 40.0 as well
+    assert few["BLEU ↑", "X → en"] == "*40.0†"
+    assert plain["BLEU ↑", "zero-shot"] == "7.2"  # alone, so the best of nothing
 
 
-def test_trained_directions_together_have_a_column_where_it_says_more() -> None:
+def test_trained_directions_together_have_a_column_where_it_says_more():
     groups = {
         "en → X": ("en-ar", "en-de"),
         "X → en": ("ar-en",),
@@ -48,25 +57,13 @@ def test_trained_directions_together_have_a_column_where_it_says_more() -> None:
     assert shown == [*groups]
 
 
-def test_seeds_have_a_mean_and_a_spread() -> None:
+def test_seeds_have_a_mean_and_a_spread():
     assert report_tables.seeds(sheet()) is None
-    table = report_tables.seeds(seeded())
-    assert table is not None
-    rows = written(table)
+    rows = written(report_tables.seeds(seeded()))
     assert rows["few", "2"]["BLEU ↑", "en → X"] == "*31.5 ± 2.1"  # of 30.02 and 33.02
     assert rows["few", "2"]["off-target % ↓", "X → en"] == "1.0 ± 0.0"
     assert rows["few", "2"]["BLEU ↑", "zero-shot"] == ABSENT
     assert rows["plain", "1"]["BLEU ↑", "en → X"] == "15.0"
-
-
-def test_best_is_by_direction_of_the_metric_and_as_rounded() -> None:
-    rows = written(report_tables.summary(sheet()))
-    plain, few = rows[("plain",)], rows[("few",)]
-    assert few["off-target % ↓", "en → X"] == "*2.0"  # 2.005 against 3
-    assert plain["off-target % ↓", "X → en"] == "*0.0"
-    assert plain["BLEU ↑", "X → en"] == "*40.0"  # ties: 39.99 is 40.0 as well
-    assert few["BLEU ↑", "X → en"] == "*40.0†"
-    assert plain["BLEU ↑", "zero-shot"] == "7.2"  # alone, so the best of nothing
 
 
 @pytest.mark.parametrize(
@@ -78,24 +75,18 @@ def test_best_is_by_direction_of_the_metric_and_as_rounded() -> None:
         ([5.0], "bleu", [False]),
     ],
 )
-def test_best_of_some_values(values: list[float | None], metric: str, best: list[bool]) -> None:
+def test_best_of_some_values(values, metric, best):
     assert [cell.best for cell in score_cells(values, METRICS[metric])] == best
 
 
-def test_a_metric_that_is_missing_keeps_one_column_and_says_why() -> None:
-    rows = written(report_tables.summary(sheet()))
-    assert rows[("few",)]["COMET ↑", "missing"] == ABSENT
-    assert notes.missing(sheet()) == ["COMET is missing: unbabel-comet is not installed"]
-
-
-def test_pooled_scores_stand_beside_means_where_the_paper_pools() -> None:
+def test_pooled_scores_stand_beside_means_where_the_paper_pools():
     assert ("BLEU, pooled ↑", "all") not in written(report_tables.summary(sheet()))[("few",)]
     rows = written(report_tables.summary(sheet(protocol="tlm")))
     assert rows[("few",)]["BLEU, pooled ↑", "all"] == "21.5"
     assert rows[("few",)]["BLEU ↑", "all"] == "33.3"
 
 
-def test_every_direction_has_a_row_and_lacks_what_is_not_there() -> None:
+def test_every_direction_has_a_row_and_lacks_what_is_not_there():
     rows = written(report_tables.by_direction(sheet()))
     assert [*rows] == [("en → ar",), ("en → de",), ("ar → en",), ("ar → de",)]
     assert rows[("en → ar",)] == {
@@ -109,62 +100,54 @@ def test_every_direction_has_a_row_and_lacks_what_is_not_there() -> None:
     assert rows[("ar → de",)]["BLEU ↑", "few"] == ABSENT
 
 
-def test_differences_have_interval_p_and_wins() -> None:
+def test_differences_have_interval_p_and_wins():
     table = report_tables.differences(sheet())
-    assert table is not None and table.blocks[0].title == "few against plain"
+    assert table.blocks[0].title == "few against plain"
     rows = written(table)
     assert [*rows[("BLEU", "en → X")].values()] == ["+15.0‡", "[+10.0, +20.0]", "< 0.001", "100"]
     assert [*rows[("BLEU", "X → en")].values()] == ["0.0†", f"[{MINUS}1.0, +1.0]", "0.031", "0"]
     assert report_tables.differences(sheet(comparisons=())) is None
-    untested = replace(sheet().comparisons[0], directions={}, groups={})
-    table = report_tables.differences(sheet(comparisons=(untested,)))
-    assert table is not None
-    assert [*written(table)[("BLEU", "en → X")].values()] == ["", "", "", "100"]
-    assert not any("bootstrap" in line for line in notes.reading(sheet(comparisons=(untested,))))
+    bare = replace(sheet().comparisons[0], directions={}, groups={})
+    untested = sheet(comparisons=(bare,))
+    rows = written(report_tables.differences(untested))
+    assert [*rows[("BLEU", "en → X")].values()] == ["", "", "", "100"]
+    assert not any("bootstrap" in line for line in notes.reading(untested))
 
 
-def test_languages_of_the_hypotheses_by_group() -> None:
-    table = report_tables.languages(sheet())
-    assert table is not None
-    rows = written(table)
+def test_languages_of_the_hypotheses_by_group():
+    rows = written(report_tables.languages(sheet()))
     assert [*rows[("en → X", "plain")].values()] == ["97.0", "1.5", "0.8", "0.8", "0.0", "0.4"]
     assert ("zero-shot", "few") not in rows
 
 
-def test_numbers() -> None:
+def test_numbers():
     assert [number(value, 1, True) for value in (-0.04, 0.04, 1.24)] == ["0.0", "0.0", "+1.2"]
     assert number(-1.25, 2) == f"{MINUS}1.25"
     assert [p_value(p) for p in (0.0009, 0.001, 0.5)] == ["< 0.001", "0.001", "0.500"]
     assert [significance(p) for p in (0.009, 0.01, 0.049, 0.05)] == ["‡", "†", "†", ""]
 
 
-@pytest.mark.parametrize(
-    ("correlations", "remarks"),
-    [
-        ({"X → en": 0.1, "zero-shot": 0.93, "all": 0.5}, ["(zero-shot) is 0.93"]),
-        ({"X → en": 0.1, "all": -0.5}, ["(all) is -0.50"]),
-        ({"X → en": 0.1}, ["(X → en) is 0.10"]),
+def test_a_correlation_is_of_the_zero_shot_group_or_else_of_all():
+    for correlations, remark in (
+        ({"X → en": 0.1, "zero-shot": 0.93, "all": 0.5}, ["(zero-shot) is 0.93."]),
+        ({"X → en": 0.1, "all": -0.5}, ["(all) is -0.50."]),
+        ({"X → en": 0.1}, ["(X → en) is 0.10."]),
         ({}, []),
-    ],
-)
-def test_a_correlation_is_of_the_zero_shot_group_or_else_of_all(correlations, remarks) -> None:
-    plain_system = replace(system("plain"), correlations=correlations)
-    lines = [line for line in notes.remarks(sheet(systems=(plain_system,))) if "Pearson" in line]
-    assert [line.partition("over directions ")[2] for line in lines] == [
-        f"{remark}." for remark in remarks
-    ]
+    ):
+        scores = sheet(systems=(replace(system("plain"), correlations=correlations),))
+        lines = [line for line in notes.remarks(scores) if "Pearson" in line]
+        assert [line.partition("over directions ")[2] for line in lines] == remark
 
 
-def test_notes_name_what_the_means_leave_out() -> None:
+def test_notes_name_what_the_means_leave_out():
     lines = notes.remarks(sheet())
     assert "few: means of BLEU, off-target %, perplexity cover 0 of 1 (zero-shot), " in lines[-1]
     assert "3 of 4 (all), 1 of 2 (mine) directions." in lines[-1]
     assert not any(line.startswith("plain: means") for line in lines)
     bare = replace(system("few"), name="bare", directions=(DirectionScores("en-ar", 2, {}),))
-    remarks = [
-        line for line in notes.remarks(sheet(systems=(bare, system("few")))) if "bare" in line
-    ]
-    assert len(remarks) == 1  # of its correlation; what it lacks altogether has no mean
+    lines = notes.remarks(sheet(systems=(bare, system("few"))))
+    # of its correlation; what it lacks altogether has no mean
+    assert sum("bare" in line for line in lines) == 1
     assert "without scores of exactly 0" in notes.reading(sheet(skip_zeros=True))[0]
     alone = notes.reading(sheet(systems=(system("plain"),), comparisons=()))
     assert len(alone) == 1  # no bold and no marks to explain

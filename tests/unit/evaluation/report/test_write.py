@@ -3,7 +3,6 @@
 import errno
 import os
 from itertools import product
-from pathlib import Path
 
 import pytest
 from support.score_sheets import seeded, sheet
@@ -16,7 +15,7 @@ from tdo_plugin.evaluation.report.write import latex_report, markdown_report, wr
 FILES = ["index.html", "results.md", "results.tex", "results.csv", "results.json"]
 
 
-def test_every_file_is_named_and_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_file_is_named_and_there(tmp_path, monkeypatch):
     monkeypatch.setattr(heatmap, "available", lambda: False)
     out = tmp_path / "deep" / "out"
     out.mkdir(parents=True)
@@ -29,7 +28,7 @@ def test_every_file_is_named_and_there(tmp_path: Path, monkeypatch: pytest.Monke
     assert {*paths} == {*out.iterdir()}
 
 
-def test_seeds_are_in_every_form_of_the_report() -> None:
+def test_seeds_are_in_every_form_of_the_report():
     score_sheet = seeded()
     assert "| few | 2 | **31.5 ± 2.1** |" in markdown_report(score_sheet, [])
     assert r"\textbf{31.5 $\pm$ 2.1}" in latex_report(score_sheet, [])
@@ -37,7 +36,7 @@ def test_seeds_are_in_every_form_of_the_report() -> None:
     assert "Over seeds" not in markdown_report(sheet(), []) + html_page(sheet(), [])
 
 
-def test_markdown_tells_everything() -> None:
+def test_markdown_tells_everything():
     score_sheet = sheet(failures=("few ar-de: no hypotheses",))
     text = markdown_report(score_sheet, beside("tdo:1", score_sheet))
     for passage in (
@@ -53,9 +52,7 @@ def test_markdown_tells_everything() -> None:
         assert passage in text
 
 
-def test_a_full_disk_leaves_the_report_that_there_was(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_full_disk_leaves_the_report_that_there_was(tmp_path, monkeypatch):
     """And of a new one nothing: no page without its pictures."""
 
     def draw(*_: object) -> None:

@@ -26,34 +26,18 @@ OPUS_100 = """
     no oc or pa pl ps pt ro ru rw se sh si sk sl sq sr sv ta te tg th tk tr tt ug uk ur uz vi wa xh
     yi yo zh zu
 """
-TED_19 = """
-    en ar he ru ko it ja zh es nl vi tr fr pl ro fa hr cs de
-"""
+TED_19 = "en ar he ru ko it ja zh es nl vi tr fr pl ro fa hr cs de"
 # labels of NLLB, GlotLID or OpenLID that are not the code that ISO 639-3 has for ISO 639-1's
 FLORES = {
-    "ar": "arb_Arab",
-    "az": "azj_Latn",
-    "et": "est_Latn ekk_Latn",
-    "fa": "pes_Arab fas_Arab",
-    "ku": "kmr_Latn",
-    "lv": "lvs_Latn",
-    "mg": "plt_Latn",
-    "mn": "khk_Cyrl",
-    "ms": "zsm_Latn",
-    "ne": "npi_Deva",
-    "no": "nob_Latn",
-    "nn": "nno_Latn",
-    "or": "ory_Orya",
-    "ps": "pbt_Arab",
-    "sq": "als_Latn",
-    "uz": "uzn_Latn",
-    "yi": "ydd_Hebr",
+    **{"ar": "arb_Arab", "az": "azj_Latn", "et": "est_Latn ekk_Latn", "fa": "pes_Arab fas_Arab"},
+    **{"ku": "kmr_Latn", "lv": "lvs_Latn", "mg": "plt_Latn", "mn": "khk_Cyrl", "ms": "zsm_Latn"},
+    **{"ne": "npi_Deva", "no": "nob_Latn", "nn": "nno_Latn", "or": "ory_Orya", "ps": "pbt_Arab"},
+    **{"sq": "als_Latn", "uz": "uzn_Latn", "yi": "ydd_Hebr", "sh": "hbs_Latn"},
     "zh": "zho_Hans zho_Hant cmn_Hans cmn_Hani",
-    "sh": "hbs_Latn",
 }
 
 
-def test_each_language_has_one_name_in_both_standards() -> None:
+def test_each_language_has_one_name_in_both_standards():
     assert len(ISO_639) == 183  # ISO 639-1's, with sh and without nb
     assert len(set(ISO_639.values())) == len(ISO_639)
     assert {(len(two), len(three)) for two, three in ISO_639.items()} == {(2, 3)}
@@ -64,31 +48,22 @@ def test_each_language_has_one_name_in_both_standards() -> None:
     ("code", "expected"),
     [
         *((label, code) for code, labels in FLORES.items() for label in labels.split()),
-        ("nb", "no"),
-        ("nb_NO", "no"),
-        ("zh_CN", "zh"),
-        ("zh-tw", "zh"),
-        ("en_XX", "en"),
-        ("pt-br", "pt"),
-        ("DE", "de"),
-        ("iw", "he"),
+        *(("nb", "no"), ("nb_NO", "no"), ("zh_CN", "zh"), ("zh-tw", "zh"), ("en_XX", "en")),
+        *(("pt-br", "pt"), ("DE", "de"), ("iw", "he"), ("yue_Hant", "yue"), ("xx", "xx")),
         ("arz_Arab", "arz"),  # Egyptian, not the standard language
-        ("yue_Hant", "yue"),
-        ("xx", "xx"),
-        ("und_Latn", "?"),
-        ("zxx_Zzzz", "?"),
+        *(("und_Latn", "?"), ("zxx_Zzzz", "?")),
     ],
 )
-def test_a_code_becomes_canonical(code, expected) -> None:
+def test_a_code_becomes_canonical(code, expected):
     assert canonical(code) == expected
 
 
-def test_lid_176_calls_alemannic_als() -> None:
+def test_lid_176_calls_alemannic_als():
     assert of_label("__label__als") == "gsw"
     assert of_label("__label__als_Latn") == "sq"  # Tosk Albanian for all others
 
 
-def test_languages_that_lid_176_does_not_know() -> None:
+def test_languages_that_lid_176_does_not_know():
     codes = {of_label(f"__label__{label}") for label in LID_176.split()}
     assert len(codes) == len(LID_176.split())  # no two labels fall together
     assert {code for code in TED_19.split() if canonical(code) not in codes} == set()
@@ -96,9 +71,8 @@ def test_languages_that_lid_176_does_not_know() -> None:
     assert unknown == {"dz", "ha", "ig", "rw", "se", "xh", "zu"}
 
 
-@pytest.mark.parametrize(
-    ("language", "near"),
-    [
+def test_languages_easily_confused():
+    for language, near in (
         ("hr", {"bs", "sr", "sh", "cnr"}),
         ("zsm_Latn", {"id"}),
         ("nb", {"nn", "da"}),
@@ -106,13 +80,8 @@ def test_languages_that_lid_176_does_not_know() -> None:
         ("zh_CN", {"yue"}),
         ("cs", set()),  # and Slovak: see CONFUSABLE
         ("xx", set()),
-    ],
-)
-def test_languages_easily_confused(language, near) -> None:
-    assert confusable(language) == near
-
-
-def test_groups_are_disjoint_and_canonical() -> None:
+    ):
+        assert confusable(language) == near
     members = [code for group in CONFUSABLE for code in group]
     assert len(set(members)) == len(members)
     assert members == [*map(canonical, members)]

@@ -2,26 +2,27 @@
 
 import hashlib
 import sys
-from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from support.optional import needs
 
 from tdo_plugin.data.grammar import LANGUAGES, linearize, meaning_at
 from tdo_plugin.errors import UserError
 from tdo_plugin.metrics.language_id import UNDETECTABLE, FastText
 
+pytestmark = needs("fasttext")
 MODELS = ("tiny.bin", "tiny-flores.ftz")
 
 
 @pytest.fixture
-def folder(root: Path) -> Path:
+def folder(root):
     return root / "tests" / "data" / "lid"
 
 
 @pytest.mark.parametrize("name", MODELS)
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_each_language_is_recognised(folder: Path, name: str, language: str) -> None:
+def test_each_language_is_recognised(folder, name, language):
     identifier = FastText(folder / name)
     # the models were trained on the meanings of another seed
     sentences = [linearize(meaning_at(number, seed=2), language) for number in range(100)]
@@ -29,7 +30,7 @@ def test_each_language_is_recognised(folder: Path, name: str, language: str) -> 
     assert identifier.label(language) == language
 
 
-def test_names_and_signature(folder: Path) -> None:
+def test_names_and_signature(folder):
     identifier = FastText(folder / "tiny-flores.ftz")
     names = [identifier.label(language) for language in ("deu_Latn", "ja_XX", "jpn", "it", "zh")]
     assert names == ["de", "ja", "ja", None, None]
@@ -37,7 +38,7 @@ def test_names_and_signature(folder: Path) -> None:
     assert identifier.signature == f"fasttext:tiny-flores.ftz|sha256:{digest[:16]}"
 
 
-def test_what_has_no_letters_is_undetectable(folder: Path) -> None:
+def test_what_has_no_letters_is_undetectable(folder):
     sentences = ["", " ", "...", "1986", "😀", "The dog\nsleeps."]
     languages = FastText(folder / "tiny.bin").identify(sentences)
     assert languages == [UNDETECTABLE] * 5 + ["en"]
@@ -58,20 +59,19 @@ def stand_in(monkeypatch: pytest.MonkeyPatch, answers: dict[str, str]) -> list[s
     return requests
 
 
-def test_labels_of_no_language(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_labels_of_no_language(tmp_path, monkeypatch):
     path = tmp_path / "glotlid.bin"
     path.write_bytes(b"model")
-    requests = stand_in(
-        monkeypatch, {"ikke": "__label__nob_Latn", "lalala": "__label__zxx_Latn", "nothing": ""}
-    )
+    answers = {"ikke": "__label__nob_Latn", "lalala": "__label__zxx_Latn", "nothing": ""}
+    requests = stand_in(monkeypatch, answers)
     identifier = FastText(path)
     assert identifier.identify(["ikke", "lalala", "ikke", "nothing"]) == ["no", "?", "no", "?"]
     assert requests == ["ikke", "lalala", "nothing"]  # equal sentences once
     assert (identifier.label("nb"), identifier.label("zxx")) == ("no", None)
 
 
-def test_a_file_that_is_no_model_is_one_line(folder: Path, tmp_path: Path) -> None:
-    with pytest.raises(UserError, match=r"`--lid` must be a fastText model such as"):
+def test_a_file_that_is_no_model_or_no_module(folder, tmp_path, monkeypatch, refused):
+    with refused.raised("no file", names="none.bin"):
         FastText(tmp_path / "none.bin")
     whole = (folder / "tiny.bin").read_bytes()
     for content in (b"", b"some text", whole[: len(whole) // 2]):
@@ -79,11 +79,6 @@ def test_a_file_that_is_no_model_is_one_line(folder: Path, tmp_path: Path) -> No
         path.write_bytes(content)
         with pytest.raises(UserError, match=r"that fasttext-predict can read; .*broken\.bin"):
             FastText(path)
-
-
-def test_without_the_module_it_says_what_to_install(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
     monkeypatch.setitem(sys.modules, "fasttext", None)
-    with pytest.raises(UserError, match="pip install fasttext-predict"):
+    with refused.raised("no module", names="pip install fasttext-predict"):
         FastText(folder / "tiny.bin")

@@ -1,6 +1,5 @@
 """Training sets with synthetic sources."""
 
-import re
 from collections import Counter
 
 import pytest
@@ -19,8 +18,6 @@ from support.data import (
     generation,
     iterate,
 )
-
-from tdo_plugin.errors import UserError
 
 PAIRS = 24
 FLAGS = ("--task", "tdo_translation", *TASK, *TRAIN, *TDO, *CROSS_ENTROPY)
@@ -154,55 +151,31 @@ def test_a_direction_that_is_not_trained_is_left_out():
     assert counts == {"de-en": PAIRS + SYNTHETIC["de-en"], "en-de": PAIRS}
 
 
-REFUSED = {
-    "no folder": (("--back-translated", "nowhere"), "that tdo backtranslate finished; nowhere"),
-    "another kind": (("--back-translated", "LONE"), "that tdo backtranslate finished"),
-    "no rate": (("--back-translated-upsampling", "0"), "positive and finite; it is 0.0"),
-    "endless": (("--back-translated-upsampling", "inf"), "positive and finite; it is inf"),
-    "fairseq's loading": (
-        ("--data-loading", "fairseq"),
-        "`--data-loading` must be lean with --back-translated; it is fairseq",
-    ),
-    "other directions": (
-        ("--lang-pairs", "fr-en"),
-        "`--back-translated` must have one of fr-en; .* has de-en, en-fr",
-    ),
-    "a word": (("--back-translated-tag", "eins"), "is not in the dictionary; it is eins"),
-    "a language tag": (("--back-translated-tag", "__de__"), "the dictionary; it is __de__"),
-    "an end": (("--back-translated-tag", "</s>"), "is not in the dictionary; it is </s>"),
-    "two words": (("--back-translated-tag", "b t"), "a symbol without spaces .* it is b t"),
-    "nothing": (("--back-translated-tag", ""), "a symbol without spaces"),
-}
-
-
-@pytest.mark.parametrize("name", REFUSED)
-def test_what_cannot_be(name):
-    flags, message = REFUSED[name]
-    flags = [str(monolingual()) if flag == "LONE" else flag for flag in flags]
-    with pytest.raises(UserError) as raised:
-        mixed(*flags).load_dataset("train", epoch=1)
-    assert re.search(message, str(raised.value)), raised.value
-    assert "\n" not in str(raised.value)
-
-
-def test_a_tag_needs_the_loading_that_adds_it():
-    """Also where no folder is given, and a model is only used."""
+def test_refused(refused):
+    refused.rows(
+        """
+        fairseq-train {data} {flags} --back-translated {synthetic}
+            --back-translated nowhere                         :: nowhere
+            --back-translated {mono}                          :: --back-translated
+            --back-translated-upsampling 0                    :: --back-translated-upsampling
+            --back-translated-upsampling inf                  :: --back-translated-upsampling
+            --data-loading fairseq                            :: --data-loading
+            --lang-pairs fr-en                                :: fr-en
+            --back-translated-tag eins                        :: eins
+            --back-translated-tag __de__                      :: __de__
+            --back-translated-tag </s>                        :: </s>
+            --back-translated-tag "b t"                       :: b t
+            --back-translated-tag ""                          :: --back-translated-tag
+        fairseq-train {data} {flags} --back-translated-upsampling 2 :: --back-translated-upsampling
+        fairseq-train {data} {flags} --back-translated-tag <bt> --data-loading fairseq :: -tag
+        fairseq-train {two} {flags} --back-translated {synthetic} :: single `data` folder
+        """,
+        data=databin(),
+        two=f"{databin()}:{databin()}",
+        flags=(*FLAGS, *TAG),
+        synthetic=back_translated(),
+        mono=monolingual(),
+    )
     flags = ("--back-translated-tag", "<bt>", "--data-loading", "fairseq")
-    message = "`--data-loading` must be lean with --back-translated-tag; it is fairseq"
-    with pytest.raises(UserError, match=message):
-        built(*FLAGS, *TAG, *flags)
-    with pytest.raises(UserError, match=message):
+    with refused.raised("where a model is only used", names="--data-loading"):
         generation("--task", "tdo_translation", *TASK, *TAG, *flags, "-s", "en", "-t", "de")
-
-
-def test_a_rate_of_nothing():
-    with pytest.raises(UserError, match="`--back-translated-upsampling` must not be set without"):
-        built(*FLAGS, *TAG, "--back-translated-upsampling", "2")
-
-
-def test_shards_are_refused():
-    data = f"{databin()}:{databin()}"
-    flags = (*FLAGS, *TAG, "--back-translated", str(back_translated()))
-    task, _, _ = built(*flags, data=data)
-    with pytest.raises(UserError, match=r"must be used with a single `data` folder, .*; it has 2"):
-        task.load_dataset("train", epoch=1)

@@ -1,6 +1,6 @@
 """Training sets with sentences that have no source."""
 
-import re
+import shutil
 from collections import Counter
 
 import pytest
@@ -18,8 +18,6 @@ from support.data import (
     generation,
     iterate,
 )
-
-from tdo_plugin.errors import UserError
 
 PAIRS = 24  # of each of six directions
 FLAGS = ("--task", "tdo_translation", *TASK, *TRAIN, *TDO, *CROSS_ENTROPY)
@@ -176,8 +174,6 @@ def test_workers_share_an_epoch():
 @pytest.mark.parametrize("draw", [(), ("--virtual-epoch-size", "999", *KEYED)])
 def test_shards_of_the_pairs(tmp_path, draw):
     """Every epoch has its share, whichever shard of the pairs it reads."""
-    import shutil
-
     shards = [tmp_path / name for name in ("first", "second")]
     for shard in shards:
         shutil.copytree(databin(), shard)
@@ -219,85 +215,42 @@ def test_a_checkpoint_s_task_does_not_look_for_the_folder():
     lone_task(*TAG, "--monolingual", "is/gone")  # whatever is not yet trained
 
 
-REFUSED = {
-    "no folder": (
-        (*TAG, "--monolingual", "nowhere"),
-        "`--monolingual` must be a folder that tdo monolingual finished; nowhere is not one",
-    ),
-    "the pairs' folder": ((*TAG, "--monolingual", "DATA"), "that tdo monolingual finished"),
-    "two folders": ((*TAG, "--monolingual", "a:b"), "`--monolingual` must be a single folder"),
-    "no share": ((*TAG, "--monolingual-share", "0"), "above 0 and below 1; it is 0.0"),
-    "nothing but it": ((*TAG, "--monolingual-share", "1"), "above 0 and below 1; it is 1.0"),
-    "fairseq's loading": (
-        (*TAG, "--data-loading", "fairseq"),
-        "`--data-loading` must be lean with --monolingual; it is fairseq",
-    ),
-    "weights of it": (
-        (*TAG, "--sampling-weights", "{'main:en-de': 1, 'monolingual:de-de': 5}"),
-        "`--sampling-weights` must leave out auxiliary data.*; it has monolingual:de-de",
-    ),
-    "it as fairseq's further data": (
-        (*TAG, "--extra-data", "{'monolingual': 'folder'}"),
-        "`--extra-data` must leave out auxiliary data.*; it has monolingual",
-    ),
-    "no tag": ((), "`--decoder-langtok` must be on, or `--encoder-langtok` tgt.*; it is None"),
-    "the source's tag": (
-        ("--encoder-langtok", "src"),
-        "`--decoder-langtok` must be on, or `--encoder-langtok` tgt.*; it is src",
-    ),
-    "a tag instead of the source's end": (
-        (*TAG, "--lang-tok-replacing-bos-eos"),
-        "`--lang-tok-replacing-bos-eos` must be off, or --decoder-langtok on",
-    ),
-    "an encoder": (
-        (*TAG, *ENCODER_DECODER),
-        "`--tdo-topology` must be decoder-only with --monolingual.*; it is encoder-decoder",
-    ),
-    "other languages": (
-        (*TAG, "--lang-pairs", "de-en,fr-es"),
-        "`--monolingual` must have one of en-en, es-es; .* has de-de, fr-fr",
-    ),
-    "InstruCL": (
-        (*TAG, "--criterion", "label_smoothed_cross_entropy_instrucl"),
-        "`--loss-terms` must not have instrucl with --monolingual",
-    ),
-    "TPDM": (
-        (*TAG, "--criterion", "label_smoothed_cross_entropy_tpdm", "--tdo-tpdm-layer", "1"),
-        "`--loss-terms` must not have tpdm with --monolingual",
-    ),
-    "lexical": (
-        (
-            *(*TAG, "--criterion", "label_smoothed_cross_entropy_terms"),
-            *("--loss-terms", "lexical", "--lexical-updates", "9"),
-        ),
-        "`--loss-terms` must not have lexical with --monolingual",
-    ),
-}
-
-
-@pytest.mark.parametrize("name", REFUSED)
-def test_what_cannot_be(name):
-    flags, message = REFUSED[name]
-    flags = [str(databin()) if flag == "DATA" else flag for flag in flags]
-    with pytest.raises(UserError) as raised:
-        task, _, _ = built(*FLAGS, "--monolingual", str(monolingual()), *flags)
-        task.build_criterion(task.args)
-        task.load_dataset("train", epoch=1)
-    assert re.search(message.replace("`", "."), str(raised.value)), raised.value
-
-
-def test_a_share_of_nothing():
-    with pytest.raises(UserError, match="`--monolingual-share` must not be set without"):
-        built(*FLAGS, *TAG, "--monolingual-share", "0.5")
-
-
-def test_another_dictionary(tmp_path):
-    import shutil
-
-    shutil.copytree(monolingual(), tmp_path / "other")
-    lines = (tmp_path / "other" / "dict.txt").read_text(encoding="utf-8").split("\n")
-    lines[0], lines[1] = lines[1], lines[0]
-    (tmp_path / "other" / "dict.txt").write_text("\n".join(lines), encoding="utf-8")
-    task, _, _ = built(*FLAGS, *TAG, "--monolingual", str(tmp_path / "other"))
-    with pytest.raises(UserError, match="made with the dictionary of `data`"):
-        task.load_dataset("train", epoch=1)
+def test_refused(refused, tmp_path):
+    other = tmp_path / "other"
+    shutil.copytree(monolingual(), other)
+    first, second, *rest = (other / "dict.txt").read_text(encoding="utf-8").split("\n")
+    (other / "dict.txt").write_text("\n".join([second, first, *rest]), encoding="utf-8")
+    refused.rows(
+        """
+        fairseq-train {data} {flags} --monolingual {mono} --encoder-langtok tgt
+            --monolingual nowhere                           :: nowhere
+            --monolingual {data}                            :: --monolingual
+            --monolingual a:b                               :: --monolingual
+            --monolingual {other}                           :: dictionary
+            --monolingual-share 0                           :: --monolingual-share
+            --monolingual-share 1                           :: --monolingual-share
+            --data-loading fairseq                          :: --data-loading
+            --sampling-weights "{'main:en-de': 1, 'monolingual:de-de': 5}" :: monolingual:de-de
+            --extra-data "{'monolingual': 'folder'}"        :: --extra-data
+            --encoder-langtok src                           :: --decoder-langtok
+            --lang-tok-replacing-bos-eos                    :: --lang-tok-replacing-bos-eos
+            {encoder_decoder}                               :: --tdo-topology
+            --lang-pairs de-en,fr-es                        :: en-en, es-es
+        fairseq-train {data} {flags} --monolingual {mono}   :: --decoder-langtok
+        fairseq-train {data} {flags} --encoder-langtok tgt --monolingual-share 0.5 :: -share
+        """,
+        data=databin(),
+        flags=FLAGS,
+        mono=monolingual(),
+        other=other,
+        encoder_decoder=ENCODER_DECODER,
+    )
+    for term, *more in (
+        ("instrucl",),
+        ("tpdm", "--tdo-tpdm-layer", "1"),
+        ("lexical", "--lexical-updates", "9"),
+    ):
+        terms = ("--criterion", "label_smoothed_cross_entropy_terms", "--loss-terms", term)
+        task = lone_task(*TAG, *terms, *more)
+        with refused.raised(term, "--loss-terms"):
+            task.build_criterion(task.args)

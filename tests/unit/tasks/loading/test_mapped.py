@@ -10,7 +10,6 @@ import torch
 from fairseq.data.indexed_dataset import MMapIndexedDataset, MMapIndexedDatasetBuilder
 from support.data import TAG, TASK, TDO, TRAIN, built
 
-from tdo_compat.digests import DamagedData
 from tdo_plugin.tasks.loading.mapped import MappedSentences
 
 FLAGS = ("--task", "tdo_translation", *TASK, *TRAIN, *TDO, *TAG)
@@ -38,16 +37,6 @@ def test_sentences_are_fairseqs(tmp_path, dtype):
             assert torch.equal(dataset[number], stock[number])
     with pytest.raises(IndexError):
         mapped[4]
-
-
-@pytest.mark.parametrize("end", [".bin", ".idx"])
-@pytest.mark.parametrize("kept", [1, -1])
-def test_a_file_that_is_cut_off(tmp_path, end, kept):
-    path = write(tmp_path)
-    file = Path(path + end)
-    file.write_bytes(file.read_bytes()[:kept])
-    with pytest.raises(DamagedData, match=rf"`data` must have intact files; .*\{end}"):
-        MappedSentences(path)
 
 
 @pytest.mark.skipif(not COUNTERS.exists(), reason="the system does not count what is read")
@@ -111,13 +100,3 @@ def test_an_older_checkpoints_options_do_not_name_the_loading():
     again = type(task).setup_task(task.args)
     again.load_dataset("train")
     assert len(again.dataset("train")) == 40
-
-
-def test_an_index_of_another_format(tmp_path):
-    path = write(tmp_path)
-    file = Path(path + ".idx")
-    content = bytearray(file.read_bytes())
-    content[9] = 7  # its version
-    file.write_bytes(content)
-    with pytest.raises(DamagedData, match="`data` must have intact files"):
-        MappedSentences(path)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from tdo_plugin.tasks.loading.permutations import ROUNDS, mix, permute
+from tdo_plugin.tasks.loading.sampled import whole_copies
 
 
 def keys(*seeds):
@@ -45,3 +46,9 @@ def test_mix_is_one_to_one():
     words = np.arange(100_000, dtype=np.uint64)
     assert len(np.unique(mix(words))) == len(words)
     assert words[1] == 1, "the argument is not touched"
+
+
+def test_the_rest_of_a_sample_is_drawn_without_repetition():
+    for seed in range(20):
+        rows = whole_copies(np.random.RandomState(seed), size=5, count=13)
+        assert sorted(np.bincount(rows, minlength=5)) == [2, 2, 3, 3, 3]

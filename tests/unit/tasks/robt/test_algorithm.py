@@ -3,18 +3,12 @@
 import pytest
 import torch
 from support.covering import in_turn
-from support.data import (
-    LANGUAGES,
-    TAG,
-    dictionary,
-    iterate,
-)
+from support.data import LANGUAGES, TAG, dictionary, iterate
 from support.robt_reference import WHOLE, algorithm
 from support.robt_task import STRATEGIES, TOPOLOGIES, lively, made_of, text
 
 
 def assert_algorithm_1(task, model, **options):
-    """Every batch equals the loop's; how many instances there were, were of use, had an end."""
     samples = iterate(task, "train", max_positions=None)[:2]
     total = made_in_all = ended_in_all = 0
     for update, sample in enumerate(samples):
@@ -54,13 +48,22 @@ def assert_targets_of(task, sample, batch, rows):
     assert torch.equal(batch["net_input"]["src_lengths"], lengths)
 
 
-@pytest.mark.parametrize(("topology", "strategy"), in_turn(TOPOLOGIES, STRATEGIES))
-def test_the_pseudo_batch_is_algorithm_1s(topology, strategy):
-    task, model, _ = lively(*TOPOLOGIES[topology], *STRATEGIES[strategy])
+OWN = ("--whole-search",)  # the task's own generator
+
+
+@pytest.mark.parametrize(
+    ("topology", "strategy", "flags"),
+    [
+        *((*case, ()) for case in in_turn(TOPOLOGIES, STRATEGIES)),
+        *(("tdo", strategy, OWN) for strategy in ("decoder", "tgt and decoder")),
+    ],
+)
+def test_the_pseudo_batch_is_algorithm_1s(topology, strategy, flags):
+    task, model, _ = lively(*TOPOLOGIES[topology], *STRATEGIES[strategy], *flags)
     total, used, ended = assert_algorithm_1(task, model)
     # the seed is such that each kind of outcome is among them
     assert 0 < used < total
-    assert 0 < ended < total
+    assert 0 < ended <= total - (not flags)
 
 
 @pytest.mark.parametrize(
@@ -95,14 +98,6 @@ def test_beam_search():
         sources = batches[0]["net_input"]["src_lengths"]
         lengths = batches[0]["target"].ne(1).sum(1)
         assert (sources - 2 <= lengths + 1).all()  # tag and end on both
-
-
-@pytest.mark.parametrize("strategy", ["decoder", "tgt and decoder"])
-def test_the_tasks_own_generator_behind_tags(strategy):
-    task, model, _ = lively(*STRATEGIES[strategy], "--whole-search")
-    total, used, ended = assert_algorithm_1(task, model)
-    assert 0 < used < total
-    assert ended
 
 
 def sources_of(results):

@@ -9,19 +9,17 @@ import torch
 from fairseq.logging import metrics
 from fairseq.tasks import FairseqTask
 from support.criterion_models import Optimizer
-from support.data import (
-    INSTRUCL,
-    LANGUAGES,
-    TAG,
-    TASK,
-    built,
-    generation,
-    iterate,
-)
+from support.data import INSTRUCL, LANGUAGES, TAG, TASK, built, generation, iterate
 from support.ddp import in_torch_s_wrapper
 from support.robt_task import ROBT, STRATEGIES, TOPOLOGIES, lively, made_of, text
 
 from tdo_plugin.tasks.robt import hook as hook_module
+
+
+def begun(*flags):
+    task, model, _ = lively(*flags)
+    return task, model, iterate(task, "train", max_positions=None)[0]
+
 
 # --- what is left as it was ------------------------------------------------------------------
 
@@ -76,8 +74,7 @@ def test_an_ignored_batch_has_no_gradient_and_the_same_logs():
 
 
 def test_dropout_is_off_in_the_search_and_nothing_random_is_drawn():
-    task, model, _ = lively(*TAG, "--dropout", "0.4", "--attention-dropout", "0.4")
-    sample = iterate(task, "train", max_positions=None)[0]
+    task, model, sample = begun(*TAG, "--dropout", "0.4", "--attention-dropout", "0.4")
     before = {name: value.clone() for name, value in model.state_dict().items()}
     sources = []
     for seed in (1, 2):
@@ -98,8 +95,7 @@ def test_dropout_is_off_in_the_search_and_nothing_random_is_drawn():
 
 def test_the_mode_comes_back_after_an_error():
     """A training goes on after a batch for which the memory did not suffice."""
-    task, model, _ = lively(*TAG)
-    sample = iterate(task, "train", max_positions=None)[0]
+    task, model, sample = begun(*TAG)
     error = RuntimeError("out of memory")
     failing = mock.patch.object(type(model.decoder), "forward", side_effect=error)
     with failing, pytest.raises(RuntimeError):
@@ -110,8 +106,7 @@ def test_the_mode_comes_back_after_an_error():
 
 
 def test_the_wrapper_of_distributed_training(tmp_path):
-    task, model, _ = lively(*TAG)
-    sample = iterate(task, "train", max_positions=None)[0]
+    task, model, sample = begun(*TAG)
     plain, _ = made_of(task, model, sample)
 
     def work(wrapped):
@@ -125,9 +120,7 @@ def test_the_wrapper_of_distributed_training(tmp_path):
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16, torch.float32], ids=str)
 @pytest.mark.parametrize("strategy", ["tgt", "tgt and decoder"])
 def test_lower_precision(dtype, strategy):
-    """Most of the translations stay the same."""
-    task, model, _ = lively(*STRATEGIES[strategy])
-    sample = iterate(task, "train", max_positions=None)[0]
+    task, model, sample = begun(*STRATEGIES[strategy])
     expected_rows = {row["id"]: row for row in rows_of(made_of(task, model, sample)[0][0])}
     rows = list(rows_of(made_of(task, model.to(dtype), sample)[0][0]))
     same = sum(row == expected_rows.get(row["id"]) for row in rows)
@@ -154,36 +147,27 @@ def searched(task, model, sample, words):
         return made_of(task, model, sample)
 
 
-def test_what_repeats_itself_without_an_end_is_dropped_and_counted():
-    task, model, _ = lively(*TAG)
-    sample = iterate(task, "train", max_positions=None)[0]
+def test_what_is_of_no_use_is_dropped_and_counted():
+    task, model, sample = begun(*TAG)
     longest = int(sample["target"].ne(task.target_dictionary.pad()).sum(1).max()) + 1
-    for words, kept in (((9,) * longest, False), ((9,) * 2, True), (tuple(range(9, 99)), True)):
+    word, tag = (task.target_dictionary.index(symbol) for symbol in ("zwei", "__fr__"))
+    useless = ((9,) * longest, (), (tag,), (0, tag))
+    for words in (*useless, (9,) * 2, tuple(range(9, 99)), (tag, word)):
         batches, logs = searched(task, model, sample, words)
         assert logs["robt_drawn"] == len(sample["id"])
+        kept = words not in useless
         assert logs["robt_made"] == kept * len(sample["id"])
         assert len(batches) == kept
 
 
 def test_scores_that_are_no_numbers_translate_nothing():
-    task, model, _ = lively(*TAG)
-    sample = iterate(task, "train", max_positions=None)[0]
+    task, model, sample = begun(*TAG)
     with torch.no_grad():
         model.core.embeddings.output_weight.fill_(torch.nan)
     batches, logs = made_of(task, model, sample)
     assert not batches
     assert logs["robt_drawn"] == len(sample["id"])
     assert logs["robt_made"] == 0
-
-
-def test_what_has_no_word_is_dropped_and_counted():
-    task, model, _ = lively(*TAG)
-    sample = iterate(task, "train", max_positions=None)[0]
-    word, tag = (task.target_dictionary.index(symbol) for symbol in ("zwei", "__fr__"))
-    for words, kept in (((), False), ((tag,), False), ((0, tag), False), ((tag, word), True)):
-        batches, logs = searched(task, model, sample, words)
-        assert logs["robt_made"] == kept * len(sample["id"])
-        assert len(batches) == kept
 
 
 def test_targets_that_cannot_be_translated_are_dropped_and_counted():
@@ -219,8 +203,9 @@ def test_a_translation_has_room_on_the_source():
 @pytest.mark.parametrize("tags", [TAG, (*TAG, "--decoder-langtok")], ids=" ".join)
 def test_a_translation_has_room_on_the_target(tags):
     """The model writes an end, perhaps a tag, too; so that is where an endless one is seen."""
-    task, model, _ = lively(*tags, "--max-target-positions", "9", "--robt-max-length-ratio", "9")
-    sample = iterate(task, "train", max_positions=None)[0]
+    task, model, sample = begun(
+        *tags, "--max-target-positions", "9", "--robt-max-length-ratio", "9"
+    )
     room = 9 - 1 - ("--decoder-langtok" in tags)
     for words, kept in ((room, False), (room - 1, True)):
         _, logs = searched(task, model, sample, (9,) * words)
@@ -228,8 +213,7 @@ def test_a_translation_has_room_on_the_target(tags):
 
 
 def test_none_before_the_first_such_update():
-    task, model, _ = lively(*TAG, "--robt-start-update", "6")
-    sample = iterate(task, "train", max_positions=None)[0]
+    task, model, sample = begun(*TAG, "--robt-start-update", "6")
     with mock.patch.object(hook_module, "translate") as never:
         batches, early = made_of(task, model, sample, 5)
     assert not batches and not never.called
@@ -241,8 +225,7 @@ def test_none_before_the_first_such_update():
 
 def test_none_where_no_target_is_listed():
     """Such a batch is trained on as it is; another one's pseudo-pairs have listed targets only."""
-    task, model, _ = lively(*TAG, "--robt-languages", "fr,es", "--robt-targets", "listed")
-    sample = iterate(task, "train", max_positions=None)[0]
+    task, model, sample = begun(*TAG, "--robt-languages", "fr,es", "--robt-targets", "listed")
     fed = sample["net_input"]
     listed = [LANGUAGES.index(name) + 1 for name in ("fr", "es")]
     (pseudo,), logs = made_of(task, model, sample)

@@ -41,11 +41,8 @@ def begun(*flags, data=None):
 )
 def test_directions(option, directions):
     task, _ = begun("--eval-translation", option)
-    for direction in directions:
-        assert f"bleu_{direction}" in task.validation.keys
-    assert len([key for key in task.validation.keys if key.startswith("bleu_") and "-" in key]) == (
-        len(directions)
-    )
+    keys = {key for key in task.validation.keys if key.startswith("bleu_") and "-" in key}
+    assert keys == {f"bleu_{direction}" for direction in directions}
 
 
 def test_directions_that_have_a_test_set_alone(tmp_path):
@@ -75,49 +72,34 @@ def test_what_is_left_out_is_said_once(caplog):
 BEST = ("--best-checkpoint-metric",)
 MAXIMIZE = "--maximize-best-checkpoint-metric"
 ALL = ("--eval-translation", "all")
-REFUSED = {
-    "no set": (("--eval-translation", "de-es"), "have a valid set in .*; de-es has none"),
-    "no such language": (("--eval-translation", "en-de,en-it"), "; en-it has none"),
-    "not a direction": (("--eval-translation", "german"), "; german has none"),
-    "nothing zero-shot": (
-        ("--eval-translation", "zero-shot", "--lang-pairs", "en-es,es-en"),
-        "; zero-shot has none",
-    ),
-    "no sentences": ((*ALL, "--eval-sentences", "0"), "`--eval-sentences` must be at least 1"),
-    "no beam": ((*ALL, "--eval-beam", "0"), "`--eval-beam` must be at least 1; it is 0"),
-    "no length": ((*ALL, "--eval-max-len-b", "0"), "`--eval-max-len-b` must be at least 1"),
-    "no logging": ((*ALL, "--eval-log-directions", "-1"), "`--eval-log-directions` must be at"),
-    "no validation": ((*ALL, "--disable-validation"), "`--eval-translation` must not be set"),
-    "long sentences": (
-        (*ALL, "--max-source-positions", "3"),
-        "at least the longest sentence",
-    ),
-    "identifier": ((*ALL, "--eval-lid", "nothing.bin"), "`--eval-lid` must be .* it is nothing"),
-    "corpus": ((*ALL, "--eval-lid", "corpus"), "`--eval-lid` must not be corpus"),
-    "metric without scores": ((*BEST, "bleu", MAXIMIZE), "`--eval-translation` must be set"),
-    "metric not logged": (
-        (*ALL, *BEST, "bleu_de-es", MAXIMIZE),
-        "`--best-checkpoint-metric` must be loss or one of bleu, chrf, .*; it is bleu_de-es",
-    ),
-    "chosen by a test set": (
-        (*ALL, "--eval-subset", "test", *BEST, "bleu", MAXIMIZE),
-        "`--best-checkpoint-metric` must be loss with --eval-subset test, .*; it is bleu",
-    ),
-    "off without an identifier": ((*ALL, *BEST, "off"), "must be loss or one of .*; it is off"),
-    "worst checkpoint": ((*ALL, *BEST, "bleu"), f"`{MAXIMIZE}` must be given with"),
-    "most off target": (
-        (*ALL, "--eval-lid", "references", *BEST, "off_zero_shot", MAXIMIZE),
-        f"`{MAXIMIZE}` must be left out with",
-    ),
-}
+REFUSED = """
+--eval-translation de-es                                        :: de-es
+--eval-translation en-de,en-it                                  :: en-it
+--eval-translation german                                       :: german
+--eval-translation zero-shot --lang-pairs en-es,es-en           :: zero-shot
+--eval-translation all --eval-sentences 0                       :: --eval-sentences
+--eval-translation all --eval-beam 0                            :: --eval-beam
+--eval-translation all --eval-max-len-b 0                       :: --eval-max-len-b
+--eval-translation all --eval-log-directions -1                 :: --eval-log-directions
+--eval-translation all --disable-validation                     :: --eval-translation
+--eval-translation all --max-source-positions 3                 :: longest sentence
+--eval-translation all --eval-lid nothing.bin                   :: nothing.bin
+--eval-translation all --eval-lid corpus                        :: --eval-lid
+--best-checkpoint-metric bleu MAXIMIZE                          :: --eval-translation
+--eval-translation all --best-checkpoint-metric bleu_de-es MAXIMIZE :: bleu_de-es
+--eval-translation all --eval-subset test --best-checkpoint-metric bleu MAXIMIZE :: test
+--eval-translation all --best-checkpoint-metric off             :: off
+--eval-translation all --best-checkpoint-metric bleu            :: --maximize-best
+--eval-translation all --eval-lid references --best-checkpoint-metric off_zero_shot MAXIMIZE \
+:: --maximize-best
+"""
 
 
-@pytest.mark.parametrize("name", REFUSED)
-def test_refused_before_the_first_update(name):
-    flags, message = REFUSED[name]
-    with pytest.raises(UserError, match=message) as raised:
-        begun(*flags)
-    assert "\n" not in str(raised.value)
+def test_refused_before_the_first_update(refused):
+    for row in REFUSED.strip().splitlines():
+        words, _, names = map(str.strip, row.partition("::"))
+        with refused.raised(words, names):
+            begun(*words.replace("MAXIMIZE", MAXIMIZE).split())
 
 
 @pytest.mark.parametrize(
@@ -148,11 +130,6 @@ def test_directions_with_values_of_their_own(flags, logged_directions, caplog):
         task.validation.log()
     assert set(logged) == expected
     assert ("more than --eval-log-directions" in caplog.text) == (len(logged_directions) < 2)
-
-
-def test_other_metrics_are_fairseqs():
-    begun(*BEST, "ppl")
-    begun(*ALL, "--eval-lid", "references", *BEST, "off_zero_shot")
 
 
 # --- sentences -------------------------------------------------------------------------------
@@ -187,6 +164,11 @@ def test_long_sentences_can_be_left_out():
     task.args.max_source_positions = 1
     with pytest.raises(UserError, match="must admit at least one sentence of valid of de-fr"):
         validation_set(task, "de-fr", model)
+
+
+def test_other_metrics_are_fairseqs():
+    begun("--best-checkpoint-metric", "ppl")
+    begun(*ALL, "--eval-lid", "references", "--best-checkpoint-metric", "off_zero_shot")
 
 
 @pytest.mark.parametrize(
@@ -267,14 +249,16 @@ def test_nothing_random_is_touched():
     task, model = begun(*ALL)
     model.train()
 
+    def seeded():
+        for seed in (random.seed, np.random.seed, torch.manual_seed):
+            seed(3)
+
     def drawn():
         return random.random(), np.random.rand(), torch.rand(1).item()
 
-    for seed in (random.seed, np.random.seed, torch.manual_seed):
-        seed(3)
+    seeded()
     expected = drawn()
-    for seed in (random.seed, np.random.seed, torch.manual_seed):
-        seed(3)
+    seeded()
     with preserve_training_state(model):
         drawn()
         assert not torch.is_grad_enabled()
@@ -284,8 +268,7 @@ def test_nothing_random_is_touched():
     assert torch.is_grad_enabled()
     assert all(module.training for module in model.modules())
     assert all(parameter.grad is None for parameter in model.parameters())
-    for name, tensor in model.state_dict().items():
-        assert torch.equal(tensor, before[name]), name
+    torch.testing.assert_close(dict(model.state_dict()), before, rtol=0, atol=0)
     assert task.args.source_lang is None
 
 

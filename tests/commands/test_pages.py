@@ -1,4 +1,4 @@
-"""The page of `tdo serve` and `tdo explain` in a headless browser."""
+"""The pages of `tdo serve`, `tdo explain` and `tdo report` in a headless browser."""
 
 import re
 import shutil
@@ -6,12 +6,12 @@ import threading
 
 import pytest
 from playwright.sync_api import sync_playwright
+from support.score_sheets import HOSTILE, sheet
 from support.served import embedded
 
+from tdo_plugin.evaluation.report.page import html_page
 from tdo_plugin.serve.explained_page import explained_page
 from tdo_plugin.serve.page import page as page_of
-
-pytestmark = pytest.mark.full
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 TEXT = "der kleine Hund. Das alte Haus"
@@ -120,6 +120,24 @@ def test_type_translate_click_and_move(tab, server):
     assert focused(page, "className") == "word"
     page.keyboard.press("Enter")
     page.wait_for_selector(".view")
+
+
+def test_a_report(tab, tmp_path):
+    (tmp_path / "index.html").write_text(html_page(sheet(), ()), encoding="utf-8")
+    page = tab((tmp_path / "index.html").as_uri())
+    table = page.locator('table[data-sort="directions"]')
+    rows = table.locator("tbody th")
+    names = rows.all_inner_texts()
+    table.get_by_role("button", name="direction").click()
+    assert rows.all_inner_texts() == sorted(names) != names
+    page.get_by_role("searchbox", name="Direction").fill("de")
+    shown = [row.inner_text() for row in rows.all() if row.is_visible()]
+    assert shown == ["ar → de", "en → de"]
+    page.reload()  # the address keeps what was chosen
+    assert [row.inner_text() for row in rows.all() if row.is_visible()] == shown
+    page.get_by_role("searchbox", name="Text").fill("شكرا")
+    (example,) = page.locator(".examples li").all()
+    assert HOSTILE in example.inner_text()  # as text
 
 
 def test_words_are_reached_by_the_keyboard(tab, server):
@@ -242,7 +260,7 @@ def test_two_models_beside_each_other(tab, server):
 
 def test_the_order_of_the_tab_key(tab, server):
     page = tab(server.url)
-    assert focused(page, "id") == "text"
+    page.wait_for_function("document.activeElement.id === 'text'")
     order = []
     for _ in range(5):
         page.keyboard.press("Tab")
