@@ -79,6 +79,7 @@ class RotaryPositions(nn.Module):
 
     Components i and i + E / 2 of each head form a plane, rotated by position times
     10000^(-2i / E), so that products of queries and keys depend only on position differences.
+
     Args:
         head_dim: E, even.
     """

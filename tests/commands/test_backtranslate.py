@@ -16,13 +16,11 @@ from support.data import CROSS_ENTROPY, TAG, TDO, TRAIN, kept_logging, temporary
 from support.folders import snapshot
 from support.prepared import LARGER, TASK, prepared, trained
 from support.processes import wait_for_files
-from support.translating import lines
+from support.translating import lines, translator_of
 
 from tdo_plugin.data.segmentation import join_pieces
-from tdo_plugin.evaluation.decoding.decoding_options import DecodingOptions
 from tdo_plugin.evaluation.decoding.textjobs import parts_of
 from tdo_plugin.evaluation.decoding.translators import Translators
-from tdo_plugin.evaluation.decoding.worker import Work, load
 
 LINES = 10
 SHORT = ("--max-update", "2")
@@ -166,9 +164,7 @@ def test_parts_draw_for_themselves(tmp_path):
     line = join_pieces(lines(prepared().root / "pieces" / "train.en-de.de")[0])
     text = tmp_path / "text"
     text.write_text(f"{line}\n" * 6, encoding="utf-8")
-    options = DecodingOptions((trained(),), beam=1, sampling=True, max_len_b=12)
-    with kept_logging():
-        translators = Work(options, prepared(), tmp_path).load("cpu")
+    translators = Translators(translator_of(beam=1, sampling=True, max_len_b=12), {})
     jobs = parts_of(text, "de-en", 3, tmp_path)
     assert [job.sentences for job in jobs] == [3, 3]
     for job in jobs:
@@ -261,9 +257,7 @@ def test_fresh_begins_anew_in_its_own_folder(here, text, tmp_path, capsys):
 
 def test_what_is_no_text_is_no_translation(tmp_path):
     """Tags and unknown words would be read as letters."""
-    options = DecodingOptions((trained("--source-noise", "bert", *SHORT),), beam=1)
-    with kept_logging():
-        no_text = load(Work(options, prepared(), tmp_path), "cpu").no_text
+    no_text = translator_of(trained("--source-noise", "bert", *SHORT)).no_text
     assert no_text == {"<unk>", "__en__", "__de__", "__fr__", "<mask>"}
     translations = ["▁one ▁t wo", "▁one <unk>", "__de__ ▁one", "▁un k"]
     translator = SimpleNamespace(
@@ -301,7 +295,6 @@ def test_mistakes(here, text, refused, tmp_path):
             --into fr                                   :: --into
             --into ""                                   :: --into
         backtranslate {words} --into en
-            --path no.pt                                :: no.pt
             --path {english_german} --out {out}         :: fr
             --max-ratio 0.5                             :: --max-ratio
             --max-ratio nan                             :: --max-ratio
@@ -313,7 +306,6 @@ def test_mistakes(here, text, refused, tmp_path):
             --max-ratio 1 --min-len 12 --out {out}      :: --text
             --workers 0                                 :: --workers
             --max-pieces 0                              :: --max-pieces
-            --text fr=no.txt                            :: no.txt
             --average best-2                            :: --average
             --beam 0                                    :: --beam
             --out {mine}                                :: {mine}

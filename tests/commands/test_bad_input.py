@@ -6,7 +6,6 @@ import shutil
 import torch
 from support.data import (
     CROSS_ENTROPY,
-    ENCODER_DECODER,
     INSTRUCL,
     TAG,
     TASK,
@@ -71,10 +70,8 @@ def test_training(refused, tmp_path):
             --tdo-heads 3                             :: --tdo-heads
             --dropout 1.5                             :: --dropout
             --tdo-encoder-layers 2                    :: --tdo-encoder-layers
-            --tdo-target-layer 9 --tdo-heads -1       :: --tdo-heads
             --tdo-heads -1 --tdo-target-layer 9       :: --tdo-target-layer
             {instrucl} --instrucl-layer 4             :: --instrucl-layer
-            {instrucl} {encoder} --instrucl-layer 3   :: --instrucl-layer
             --langs en,de,pt-BR --lang-pairs en-de,en-pt-BR :: pt_BR
             --lang-pairs en-de,en-                    :: --lang-pairs
             --lang-pairs en-de,en-xx                  :: xx
@@ -88,17 +85,10 @@ def test_training(refused, tmp_path):
         data=databin(),
         base=(*BASE, *TDO, *CROSS_ENTROPY, "--max-update", "1"),
         instrucl=INSTRUCL,
-        encoder=ENCODER_DECODER,
         nowhere=tmp_path / "nowhere",
         other=other,
         latin=latin,
     )
-
-
-def test_a_process(refused, tmp_path):
-    flags = (*BASE, *TDO, *CROSS_ENTROPY, "--tdo-target-layer", "3", "--save-dir", tmp_path)
-    refused("fairseq-train", databin(), *flags, names="--tdo-target-layer", process=True)
-    assert not list(tmp_path.rglob("*.pt"))
 
 
 # --- checkpoints -----------------------------------------------------------------------------
@@ -135,16 +125,13 @@ def test_generating(refused):
     refused.rows(
         """
         fairseq-generate {longer} {flags} -t en --gen-subset valid     :: dictionary
-        fairseq-generate {reordered} {flags} -t en --gen-subset valid  :: dictionary
         fairseq-generate {data} {flags}
             --gen-subset spam                          :: spam
             --max-source-positions 4                   :: --skip-invalid-size-inputs-valid-test
-            --langs de,en,fr,es --lang-pairs de-fr     :: checkpoint's
         """,
         flags=generate_flags(),
         data=databin(),
         longer=other_data("longer"),
-        reordered=other_data("reordered"),
     )
     cut = truncated()
     words = ("fairseq-generate", databin(), "--cpu", *generate_flags(path=cut))

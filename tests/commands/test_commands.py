@@ -5,7 +5,7 @@ import re
 import sys
 
 import pytest
-from support.commands import command, environment, hypotheses, logged, scores, succeed
+from support.commands import environment, hypotheses, logged, scores, succeed
 from support.data import (
     CROSS_ENTROPY,
     INSTRUCL,
@@ -117,6 +117,19 @@ def test_generate_with_prefixes():
     assert hypotheses(output) != hypotheses(generated())
 
 
+@pytest.mark.parametrize("count", [2, 3])
+def test_parts_of_a_test_set_are_the_whole(count):
+    """`--num-shards N --shard-id I`: each source once, and no other lines."""
+    shards = ("--max-tokens", "20", "--num-shards", str(count), "--shard-id")
+    parts = [generated(*shards, str(part)) for part in range(count)]
+    whole, together = generated("--max-tokens", "20"), "\n".join(parts)
+    assert all(hypotheses(part) for part in parts)
+    assert hypotheses(together) == hypotheses(whole)
+    assert scores(together) == pytest.approx(scores(whole), abs=1e-4)
+    sources = [re.findall(r"^[ST]-.*$", output, re.MULTILINE) for output in (together, whole)]
+    assert sorted(sources[0]) == sorted(sources[1])
+
+
 def test_generate_by_sampling():
     flags = ("--sampling", "--sampling-topk", "5", "--beam", "1", "--nbest", "1")
     first, second = (generated(*flags, "--seed", seed) for seed in ("1", "2"))
@@ -141,35 +154,13 @@ def test_generate_in_half_precision(precision):
     assert scores(output) != scores(generated())
 
 
-def interactive(lines, *flags):
-    return command(
-        "interactive",
-        *(databin(), "--task", "tdo_translation", *GENERATE, "-s", "de", "-t", "fr"),
-        *("--cpu", "--path", checkpoint(), *flags),
-        stdin="".join(line + "\n" for line in lines),
-    )
-
-
 def test_interactive():
     sources = (databin().parent / "text" / "test.de-fr.de").read_text(encoding="utf-8").split("\n")
     lines = [*sources[:2], "", sources[2], "eins unbekannt"]
-    done = interactive(lines, "--buffer-size", "10", "--batch-size", "4")
-    assert done.returncode == 0, done.stderr
-    translations = hypotheses(done.stdout)
+    words = (databin(), "--task", "tdo_translation", *GENERATE, *DE_FR[:4], "--cpu")
+    words += ("--path", checkpoint(), "--buffer-size", "10", "--batch-size", "4")
+    printed = succeed("interactive", *words, stdin="".join(f"{line}\n" for line in lines))
+    translations = hypotheses(printed)
     assert sorted(translations) == list(range(5))
     batch = hypotheses(generated())
     assert [translations[0], translations[1], translations[3]] == [batch[0], batch[1], batch[2]]
-
-
-def test_interactive_with_an_over_long_line():
-    long = " ".join(["eins"] * 30)
-    limits = ("--max-source-positions", "20")
-    done = interactive(["eins zwei", long], *limits, "--buffer-size", "2")
-    assert done.returncode == 1
-    assert "Traceback" not in done.stderr
-    (line,) = [line for line in done.stderr.split("\n") if line.startswith("error:")]
-    assert "must be at least the longest sentence; they are (20, 1024), 1 is longer" in line
-    skip = "--skip-invalid-size-inputs-valid-test"
-    skipped = interactive(["eins zwei", long], *limits, "--buffer-size", "2", skip)
-    assert skipped.returncode == 0, skipped.stderr
-    assert sorted(hypotheses(skipped.stdout)) == [0]

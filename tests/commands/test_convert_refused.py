@@ -66,7 +66,6 @@ def test_requests(refused, tmp_path):
             --to tdo_encoder_decoder --adaptation-dim 8     :: --adaptation-dim
             --to tdo_encoder_decoder --target-layer 1       :: --target-layer
             {own}                                           :: --dict
-        convert {none} --from m2m100 --to tdo_transformer --out {out} :: {none}
         convert {fairseq} --from m2m100 --to tdo_transformer --out {out} :: --dict
             --dict {dictionary} --spm {spm_file}            :: line 2
             {own_dict} --spm {spm}                          :: --spm

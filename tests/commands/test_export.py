@@ -12,19 +12,18 @@ import pytest
 import sentencepiece
 import torch
 from safetensors.torch import load_file
-from support.built_models import in_double_precision
+from support.built_models import in_double_precision, padded
 from support.commands import exit_code
 from support.exported import AWKWARD, BOTH_TAGS, PLAIN, export, exported
 from support.prepared import TEST_SENTENCES, prepared, trained
-from support.pretrained import PAD, convert, facts, padded, sinusoids
+from support.pretrained import PAD, convert, facts, sinusoids
 from support.processes import finished
+from support.translating import translator_of
 from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
 
 from tdo_compat.checkpoint import safe_load
 from tdo_plugin.cli.export import _refusal
-from tdo_plugin.evaluation.decoding.decoding_options import DecodingOptions
 from tdo_plugin.evaluation.decoding.loading import task_of
-from tdo_plugin.evaluation.decoding.translator import Translator
 from tdo_plugin.export import opened_model
 from tdo_plugin.export.model_card import Written, write_card
 from tdo_plugin.export.opened_model import open_model
@@ -104,7 +103,7 @@ def test_every_logit_is_the_models(flags):
 
 def test_ids_are_those_of_the_translator():
     _, tokenizer = model_of(exported("hf", PLAIN))
-    translator = Translator(DecodingOptions((trained(*PLAIN),)), prepared(), torch.device("cpu"))
+    translator = translator_of(trained(*PLAIN))
     task = task_of(translator._task, "de-fr")
     lines = [*AWKWARD, *prepared().reference("de", "fr", "de").read_text().splitlines()]
     encoded = translator._encode(task, "de-fr", lines, prepared=False)
@@ -117,8 +116,7 @@ def test_ids_are_those_of_the_translator():
 
 def translated(flags, direction):
     """Pieces of each test sentence of a direction, by `tdo translate`."""
-    options = DecodingOptions((trained(*flags),), free_tag=flags is BOTH_TAGS)
-    translator = Translator(options, prepared(), torch.device("cpu"))
+    translator = translator_of(trained(*flags), free_tag=flags is BOTH_TAGS)
     found = translator.translate_test(direction, lambda _: None)
     assert len(found) == TEST_SENTENCES
     return [hypothesis.pieces.split() for hypothesis in found]

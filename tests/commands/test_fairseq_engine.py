@@ -13,7 +13,7 @@ from support.data import temporary
 from support.fork_server import PYTHON
 from support.prepared import prepared, trained
 from support.processes import wait_for_files
-from support.stored_options import saved
+from support.trainings import saved
 from support.translating import lines, started
 
 from tdo_plugin.evaluation.outputs import directions_of, read_texts
@@ -103,9 +103,7 @@ def test_what_one_engine_alone_can_do(refused, tmp_path):
             --engine pool --dry-run             :: --dry-run
             --pivot en                          :: --pivot
             --perplexity                        :: --perplexity
-            --precision int8 --dry-run          :: --precision
             --input - -s de -t fr               :: --input
-            --lenpen-form gnmt --dry-run        :: --lenpen-form
             --protocol opus100 --dry-run        :: --lenpen-form
             --path {folder} --average last-2 --dry-run :: average-last-2.pt
         """,

@@ -105,7 +105,6 @@ def test_what_cannot_be_trained_from_text(config, refused, tmp_path, monkeypatch
             --from-text --data-loading fairseq                  :: --data-loading
             --from-text --dry-run                               :: --dry-run
             --from-text --model-of {{folder}} --vocab-size 9    :: --vocab-size
-            --from-text --model-of {{folder}}                   :: --model-of
             --from-text --save-dir {{folder}}/earlier           :: {{earlier}}
         train {{config}} {{uneven}} --save-dir {{out}} --cpu {{flags}} --from-text :: train.de-en
         """,

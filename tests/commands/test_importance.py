@@ -1,4 +1,4 @@
-"""`tdo neurons importance` on models trained here."""
+"""`tdo neurons`: importance in models trained here, allocated and drawn."""
 
 import itertools
 import json
@@ -11,6 +11,7 @@ import torch
 from support.commands import told
 from support.covering import in_turn, mostly_full
 from support.data import ENCODER_DECODER
+from support.neuron_files import importance_of
 from support.prepared import prepared, trained
 from support.processes import wait_for_files
 from support.translating import begun
@@ -22,7 +23,7 @@ from tdo_plugin.cli.importance_jobs import unlike_sides
 from tdo_plugin.evaluation.decoding import pool
 from tdo_plugin.evaluation.inspected_model import Cut, EvalModel, Sampling
 from tdo_plugin.modules.methods.neurons import neuron_outputs, rectified_projections
-from tdo_plugin.neuron_files import Importance, digest_of
+from tdo_plugin.neuron_files import Importance, Masks, digest_of
 
 SMALL = ("--sentences", "8", "--max-tokens", "60")
 SHORT = ("--max-update", "2")
@@ -254,13 +255,20 @@ def test_what_cannot_be_measured(importance, tmp_path):
 
 
 def test_mistakes(refused, tmp_path):
-    stock = tmp_path / "stock.pt"
+    stock, reordered = tmp_path / "stock.pt", tmp_path / "reordered"
     cfg = {"task": {"_name": "translation"}, "model": {"_name": "transformer"}}
     torch.save({"model": {}, "cfg": cfg}, stock)
+    shutil.copytree(prepared().root, reordered)
+    mark = reordered / "prepared.json"
+    record = json.loads(mark.read_text(encoding="utf-8"))
+    del record["digests"]  # as of a folder that was made before there were any
+    mark.write_text(json.dumps(record), encoding="utf-8")
+    for path in reordered.glob("dict*.txt"):
+        first, second, *rest = path.read_text(encoding="utf-8").splitlines()
+        path.write_text("\n".join([second, first, *rest]) + "\n", encoding="utf-8")
     refused.rows(
         """
         neurons importance --cpu --path {model} --data {data} --out {folder}/theta
-            --path {folder}/none.pt         :: {folder}/none.pt
             --path {stock}                  :: --path
             --path {english_german}         :: en-fr
             --pairs de-fr                   :: de-fr
@@ -272,7 +280,7 @@ def test_mistakes(refused, tmp_path):
             --label-smoothing 1             :: --label-smoothing
             --seed -1                       :: --seed
             --workers 0                     :: --workers
-            --data {folder}                 :: DATA
+            --data {reordered}              :: the source dictionary must be the checkpoint's
             --out {folder}/no/theta         :: --out
             --method guess                  :: --method
         """,
@@ -280,20 +288,31 @@ def test_mistakes(refused, tmp_path):
         data=prepared().root,
         folder=tmp_path,
         stock=stock,
+        reordered=reordered,
         english_german=trained(*SHORT, "--langs", "en,de", "--lang-pairs", "en-de,de-en"),
     )
 
 
-def test_another_dictionary_is_refused(importance, tmp_path):
-    data = tmp_path / "data"
-    shutil.copytree(prepared().root, data)
-    mark = data / "prepared.json"
-    record = json.loads(mark.read_text(encoding="utf-8"))
-    del record["digests"]  # as of a folder that was made before there were any
-    mark.write_text(json.dumps(record), encoding="utf-8")
-    for path in data.glob("dict*.txt"):
-        first, second, *rest = path.read_text(encoding="utf-8").splitlines()
-        path.write_text("\n".join([second, first, *rest]) + "\n", encoding="utf-8")
-    _, errors = importance(tmp_path / "theta", "--data", data, code=2)
-    assert errors.count("\n") == 1 and "the source dictionary must be the checkpoint's" in errors
-    assert [entry.name for entry in tmp_path.iterdir()] == ["data"]
+def test_from_importance_to_pictures(run, tmp_path):
+    """Each command in a process of its own."""
+    importance_of(["it-en", "en-it", "ro-en", "en-ro"], 2, 16, 32).write(tmp_path / "importance")
+
+    def tdo(*words: str) -> str:
+        done = run("python", "-m", "tdo_plugin", *words, cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+        assert not done.stderr
+        return done.stdout
+
+    words = ("--by", "separate", "--general", "0.5", "--out", "masks")
+    tdo("neurons", "allocate", "importance", *words)
+    masks = Masks.read(tmp_path / "masks")
+    assert masks.about["importance"] == Importance.read(tmp_path / "importance").digest
+    # by source and by target language there are three groups each
+    encoder, decoder = (f"{name}_layers.0.feed_forward.inner" for name in ("encoder", "decoder"))
+    assert masks.modules[encoder][1].equal(masks.modules[encoder][3])
+    assert masks.modules[decoder][0].equal(masks.modules[decoder][2])
+    printed = tdo("neurons", "draw", "allocation", "masks", "--out", "a")
+    printed += tdo("neurons", "draw", "importance", "importance", "--out", "b")
+    named = [Path(line) for line in printed.splitlines() if line.startswith(str(tmp_path))]
+    files = {path for name in "ab" for path in (tmp_path / name).iterdir() if path.name != ".lock"}
+    assert set(named) == files and len(named) == len(files) == 10 + 7

@@ -174,10 +174,9 @@ def test_shards_are_counted_together(inspect, tmp_path: Path) -> None:
     assert counts == [2 * single[0], single[1]]
 
 
-def test_mistakes(refused, tmp_path: Path) -> None:
+def test_mistakes(refused) -> None:
     refused.rows(
         """
-        inspect {folder}                                        :: DATA
         inspect {data}
             --batches 0                                         :: --batches
             --max-tokens 9                                      :: --batches
@@ -190,5 +189,4 @@ def test_mistakes(refused, tmp_path: Path) -> None:
             --json none/such.json                               :: --json
         """,
         data=prepared().root,
-        folder=tmp_path,
     )

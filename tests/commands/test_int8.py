@@ -2,33 +2,24 @@
 
 import functools
 import json
-from pathlib import Path
 
 import pytest
 from support.commands import exit_code
-from support.data import kept_logging
 from support.prepared import prepared, trained
-from support.translating import lines
+from support.translating import lines, translator_of
 
 from tdo_plugin.cli import decoding
-from tdo_plugin.evaluation.decoding.decoding_options import DecodingOptions
 from tdo_plugin.evaluation.decoding.loading import quantise_model
-from tdo_plugin.evaluation.decoding.worker import Work, load
 from tdo_plugin.modules import int8_products
 
 WORDS = ("translate", prepared().root, "--cpu", "--workers", "1", "--path", trained())
 LIMIT = 15  # what is longer has hardly begun to be a translation
 
 
-def work(**options):
-    return Work(DecodingOptions((trained(),), max_len_b=LIMIT, **options), prepared(), Path())
-
-
 @functools.cache
 def decoded(**options):
     """The translator's hypotheses for a test set."""
-    with kept_logging():
-        return load(work(**options), "cpu").translate_test("en-de", lambda _: None)
+    return translator_of(max_len_b=LIMIT, **options).translate_test("en-de", lambda _: None)
 
 
 def test_scores_are_nearly_those_of_single_precision():
@@ -66,5 +57,5 @@ def test_models_and_machines_without_it(refused, tmp_path, monkeypatch):
     with refused.raised("no model of this package", names="int8"):
         quantise_model(3)
     monkeypatch.setattr(int8_products, "is_available", lambda: False)
-    with kept_logging(), refused.raised("no FBGEMM", names="FBGEMM"):
-        load(work(precision="int8"), "cpu")
+    with refused.raised("no FBGEMM", names="FBGEMM"):
+        translator_of(precision="int8")

@@ -1,4 +1,4 @@
-"""Language-aware parts from the command line: trained, resumed, grown, extended, decoded."""
+"""Parts of languages and pairs from the command line: trained, resumed, extended, decoded."""
 
 import json
 
@@ -41,20 +41,37 @@ GENERATE = ("--task", "tdo_translation", *TASK, *TAG, "--beam", "3", "--max-len-
 DE_FR = ("-s", "de", "-t", "fr", "--gen-subset", "test")
 
 
+def resumed(folder, part, *flags):
+    """What each language or pair has of its own in a resumed training, and its checkpoint."""
+    stopped_and_resumed(folder, *flags, stop=2, end=6)
+    path = folder / "parts" / "checkpoint_last.pt"
+    state = safe_load(path)["model"]
+    tables = [tensor for name, tensor in state.items() if tensor.dim() == 3 or part in name]
+    assert tables
+    for table in tables:
+        assert len(table.flatten(1).unique(dim=0)) == len(table), "rows alike"
+    return tables, path
+
+
 @pytest.mark.parametrize("system", SYSTEMS)
 def test_trained_resumed_and_decoded(system, tmp_path):
     """With InstruCL; batches of the training mix languages, sentences of the search leave it."""
     arch = system if system.startswith("tdo_") else "tdo_encoder_decoder"
     flags = (*BASE, *SYSTEMS[system], "--arch", arch, *INSTRUCL)
-    stopped_and_resumed(tmp_path, *flags, stop=2, end=6)
-    path = tmp_path / "parts" / "checkpoint_last.pt"
-    state = safe_load(path)["model"]
-    tables = [tensor for name, tensor in state.items() if tensor.dim() == 3 or "norm" in name]
-    assert tables
-    for table in tables:
-        assert len(table) == len(LANGUAGES)
-        assert len(table.flatten(1).unique(dim=0)) == len(table), "languages alike"
+    tables, path = resumed(tmp_path, "norm", *flags)
+    assert {len(table) for table in tables} == {len(LANGUAGES)}
     assert len(found_by_both_searches(path, *GENERATE, *DE_FR)) == 6
+
+
+OWN_PARTS = ("--tdo-adapter-dim", "5", "--tdo-target-attention", "all")
+
+
+@pytest.mark.parametrize("system", [(), ENCODER_DECODER], ids=["two stages", "encoder-decoder"])
+def test_adapters_target_specific_attention_and_ffn_experts(system, tmp_path):
+    """One direction is decoded by its own adapter, which is found by the checkpoint's pairs."""
+    flags = (*BASE, *CROSS_ENTROPY, *TDO, *system, *OWN_PARTS, "--tdo-ffn-experts", "target")
+    _, path = resumed(tmp_path, "adapters.", *flags)
+    assert found_by_both_searches(path, *GENERATE, "-s", "en", "-t", "de", *DE_FR[4:])
 
 
 def test_validation_translates(tmp_path):
@@ -126,7 +143,6 @@ def test_mistakes_of_extend(refused, tmp_path):
             --languages de              :: --languages
             --languages ,               :: --languages
             --languages it --like xx    :: --like
-            --languages it --path no.pt :: --path
             --languages it --output {existing} :: --force
             --languages it --path {stock} :: multilingual
         """,

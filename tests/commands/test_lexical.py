@@ -1,12 +1,8 @@
 """The first stage's own translation through fairseq: training, its end, resuming."""
 
 import pytest
-import torch
-from support.data import TAG, TASK, TRAIN, built, iterate, train
-from support.ddp import in_torch_s_wrapper
-from support.trainings import assert_same_parameters, stopped_and_resumed
-
-from tdo_plugin.criterions.loss_terms import Update, combined
+from support.data import TAG, TASK, TRAIN, built, train
+from support.trainings import PRECISIONS, half_precision_is_near, stopped_and_resumed
 
 SIZES = ("--tdo-model-dim", "8", "--tdo-heads", "2", "--tdo-ffn-dim", "12")
 TDO = ("--arch", "tdo_transformer", "--tdo-layers", "3", "--tdo-target-layer", "1")
@@ -30,55 +26,18 @@ def test_its_weight_falls_with_each_update_and_is_gone(batches, updates, expecte
     for log in logs:
         nll = log.get("lexical_nll_loss", 0)
         assert (nll > 0) == (log["lexical_weight"] > 0)
-        assert (log["objective"] > log["loss"]) == (nll > 0)
+        weight = log["lexical_weight"] / log["nsentences"]
+        assert log["objective"] == pytest.approx(log["loss"] + weight * nll)
 
 
 def test_it_goes_on_where_it_was(tmp_path):
-    flags = (*BASE, *TERMS, *LEXICAL)
-    stopped_and_resumed(tmp_path, *flags, stop=2, end=6)
-    assert_same_parameters(tmp_path / "through", tmp_path / "parts")
+    stopped_and_resumed(tmp_path, *BASE, *TERMS, *LEXICAL, stop=2, end=6)
 
 
-def test_the_objective_is_the_sum():
-    """Cross-entropy as without it, and the weighted likelihood of the first stage's words."""
-    task, model, criterion = built(*BASE, *TERMS, *LEXICAL)
-    batch = iterate(task, "train")[0]
-    model.eval()
-    with torch.no_grad(), criterion.in_update(lr=0.1, number=0):
-        loss, _, logs = criterion(model, batch)
-        request = combined([criterion.terms["lexical"].request(model, batch, Update(lr=0.1))])
-        _, extra = model(**batch["net_input"], **request)
-    expected = logs["loss"] + 0.5 * extra["source_losses"][0]
-    torch.testing.assert_close(loss.double(), torch.as_tensor(expected).double())
-
-
-def test_gradients_in_torch_s_wrapper_are_the_same(tmp_path):
-    """The blocks that are computed again in the backward pass are part of the wrapped forward."""
-    task, model, criterion = built(*BASE, *TERMS, *LEXICAL)
-    batch = iterate(task, "train")[0]
-
-    def gradients(of):
-        model.zero_grad()
-        with criterion.in_update(lr=0.1, number=0):
-            criterion(of, batch)[0].backward()
-        return [parameter.grad.clone() for parameter in model.parameters()]
-
-    plain = gradients(model)
-    wrapped = in_torch_s_wrapper(model, gradients, tmp_path / "meeting")
-    for gradient, expected in zip(wrapped, plain, strict=True):
-        torch.testing.assert_close(gradient, expected)
-
-
-@pytest.mark.parametrize(
-    "precision", [("--bf16",), ("--fp16", "--fp16-no-flatten-grads")], ids=" ".join
-)
+@pytest.mark.parametrize("precision", PRECISIONS)
 def test_half_precision_trains(precision, tmp_path):
     flags = (*BASE, *TERMS, *LEXICAL, "--max-update", "4", "--lr", "0.001")
-    half = train(tmp_path / "half", *flags, *precision)
-    full = train(tmp_path / "full", *flags)
-    for key in ("loss", "lexical_nll_loss"):
-        assert [log[key] for log in half] == pytest.approx([log[key] for log in full], rel=0.03)
-    assert half[-1]["loss"] != full[-1]["loss"]
+    half_precision_is_near(tmp_path, precision, *flags, keys=("loss", "lexical_nll_loss"))
 
 
 @pytest.mark.parametrize(("updates", "warned"), [("4", True), ("5", False), ("0", False)])

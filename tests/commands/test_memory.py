@@ -1,15 +1,20 @@
-"""A training whose validations do not read their sets to the end keeps its memory and processes."""
+"""Trainings keep their memory: what validations leave, and what is freed on a CPU."""
 
 import json
+import os
+import platform
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 from support.commands import environment
 from support.covering import mostly_full
-from support.data import CROSS_ENTROPY, TDO, databin
+from support.data import CROSS_ENTROPY, TDO, VALIDATED, databin, databin_zero_shot
 from support.fork_server import PYTHON
 from support.processes import finished, heard
-from support.zero_shot import VALIDATED, databin_zero_shot
+
+from tdo_plugin.launch.environment import settings
 
 # The package for --user-dir: the plugin, and a look at memory and child processes at each
 # validation, and at each of its batches.
@@ -68,3 +73,33 @@ def test_a_validation_leaves_no_process_and_no_memory(name, tmp_path):
         assert look["before"] == look["after"] == 1
         assert look["during"] == [2] * sets * READ
     assert looks[-1]["memory"] <= 1.2 * looks[0]["memory"]
+
+
+TUNING = ("GLIBC_TUNABLES", "MALLOC_")
+INSIDE = """
+from tdo_plugin.launch.environment import tune_training
+tune_training(cpu=True)
+"""
+FAULTS = """
+import resource
+before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+for _ in range(30):
+    block = b"x" * (40 << 20)  # glibc may keep smaller ones by itself
+    del block
+print(resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)
+"""
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="another C library")
+def test_freed_memory_is_not_fetched_anew() -> None:
+    def faults(code: str = FAULTS, **variables: str) -> int:
+        inherited = {key: value for key, value in os.environ.items() if not key.startswith(TUNING)}
+        environment = {**inherited, **variables}
+        command = [sys.executable, "-c", code]
+        return int(subprocess.run(command, env=environment, capture_output=True, check=True).stdout)
+
+    usual = faults()
+    assert faults(**settings(0)) < usual / 4
+    assert faults(INSIDE + FAULTS) < usual / 4
+    # the user's own settings are kept
+    assert faults(INSIDE + FAULTS, MALLOC_MMAP_THRESHOLD_="65536") > usual / 2

@@ -9,21 +9,18 @@ from pathlib import Path
 import pytest
 from support import corpora
 from support.configs import ROOT
-from support.corpora import archives_of, contents, first_update, make, opened, outcome, prepared
-from support.layouts import CASES, Case, europarl, multi30k, opus100, sentences, ted, un, wmt
-from support.own_text import SMALL, THREE, write_own
+from support.corpora import contents, first_update, make, outcome, prepared
+from support.layouts import CASES, Case, europarl, opus100, sentences, ted, un, wmt
+from support.own_folders import SMALL, THREE, write_own
 
 from tdo_plugin.cli import main
-from tdo_plugin.corpora.own import describe
-from tdo_plugin.corpora.preparing import prepare
 from tdo_plugin.data import corpus_settings
 from tdo_plugin.data.corpus_settings import CorpusSettings
-from tdo_plugin.data.databin import settings_of
+from tdo_plugin.data.databin import read_data_folder, settings_of
 from tdo_plugin.data.grammar import LANGUAGES
 from tdo_plugin.data.segmentation import join_pieces
 from tdo_plugin.data.textfolder import read_lines
 from tdo_plugin.evaluation.outputs import data_side
-from tdo_plugin.metrics.textform import TextForm
 from tdo_plugin.runtime import steps
 
 MULTI30K = ROOT.parent / "shared" / "data" / "multi30k"
@@ -35,7 +32,7 @@ def one_worker_is_this_process(monkeypatch):
     several = steps.run_jobs
 
     def run_jobs(jobs, workers):
-        return several(jobs, workers) if workers > 1 else corpora._run_here(jobs, workers)
+        return several(jobs, workers) if workers > 1 else corpora.run_here(jobs, workers)
 
     monkeypatch.setattr(steps, "run_jobs", run_jobs)
 
@@ -52,7 +49,7 @@ def text(out: Path, name: str) -> list[str]:
 
 def check_directions(case: Case, out: Path) -> None:
     """Languages in the order of their tags; every pair both ways."""
-    data = opened(out)
+    data = read_data_folder(out)
     assert " ".join(data.languages) == case.languages
     for split, directions in (("train", data.directions), ("test", data.test_directions)):
         pairs = [*case.pairs(split)]
@@ -101,7 +98,7 @@ def check_taken(case: Case, out: Path) -> None:
 
 def check_references(case: Case, out: Path) -> None:
     """Translations are scored against the text of the source, whatever was done to it."""
-    data = opened(out)
+    data = read_data_folder(out)
     for pair in case.pairs("test"):
         for language in pair.split("-"):
             pieces = text(out, f"test.{pair}.{language}")
@@ -130,7 +127,7 @@ def test_all_languages_of_ted19():
     """The slow one: 342 directions."""
     out = prepared(ted.ALL_LANGUAGES)
     check_directions(ted.ALL_LANGUAGES, out)
-    assert len(opened(out).test_directions) == 342
+    assert len(read_data_folder(out).test_directions) == 342
     assert {name: rows["kept"] for name, rows in outcome(out).items()} == ted.ALL_LANGUAGES.rows
 
 
@@ -155,7 +152,7 @@ def test_held_out_rows_are_not_in_train():
 
 @pytest.mark.parametrize("case", [ted.FEW_LANGUAGES, un.BASE, opus100.BASE], ids=str)
 def test_a_first_update(case, tmp_path):
-    (batch,) = first_update(opened(prepared(case)), tmp_path)
+    (batch,) = first_update(read_data_folder(prepared(case)), tmp_path)
     assert batch["ntokens"] > 100
     assert 0 < batch["loss"] / batch["ntokens"] < 100
     assert math.isfinite(batch["nll_loss"])
@@ -180,17 +177,6 @@ def test_another_seed_draws_other_rows(tmp_path):
     assert text(again, name) != text(prepared(europarl.SAMPLED), name)
 
 
-def test_a_whole_folder_is_left_as_it_is(tmp_path):
-    messages: list[str] = []
-    with archives_of(multi30k.SHARED, tmp_path) as (server, local_files):
-        corpus, out = multi30k.SHARED.corpus(server.address), tmp_path / "out"
-        for _ in range(2):
-            prepare(corpus, tmp_path / "cache", local_files, out, 1, False, messages.append)
-            before = {path: path.stat().st_mtime_ns for path in out.rglob("*.bin")}
-        assert {path: path.stat().st_mtime_ns for path in out.rglob("*.bin")} == before
-    assert messages[-1] == f"{out} is already complete"
-
-
 # --- text of one's own -----------------------------------------------------------------------
 
 
@@ -201,7 +187,7 @@ def test_text_of_ones_own_in_every_form(tmp_path):
         flags = ("--from", text, "--centre", "en", "--out", out, *SMALL)
         assert main(["prepare", *map(str, flags)]) == 0
         by_form.append(contents(out))
-    data = opened(tmp_path / "table-data")
+    data = read_data_folder(tmp_path / "table-data")
     assert data.languages == THREE
     assert set(data.directions) == {"en-de", "de-en", "en-fr", "fr-en"}
     assert {data.kind(direction) for direction in ("de-fr", "fr-de")} == {"zero-shot"}
@@ -214,31 +200,12 @@ def test_text_of_ones_own_for_training_alone(tmp_path, capsys):
     for path in (*text.glob("valid.*"), *text.glob("test.*")):
         path.unlink()
     assert main(["prepare", "--from", str(text), "--out", str(out), *SMALL]) == 0
-    data = opened(out)
+    data = read_data_folder(out)
     assert (len(data.directions), len(data.test_directions)) == (6, 0)
     assert "no trained pair has a validation set" in capsys.readouterr().err
     assert main(["inspect", str(out)]) == 0
     assert "en-de" in capsys.readouterr().out
     assert len(first_update(data, tmp_path)) == 1
-
-
-def test_text_is_scored_against_as_it_was_whatever_was_done_to_it(tmp_path):
-    """Signs that tokenization and back, normalization and casing change."""
-    text = write_own(tmp_path / "text", "pairs")
-    lines = ["“iPods”, a long-term  plan (A/64/1) , is it ?", "« it is » : yes …"]
-    for name in ("en-de.en", "en-de.de", "en-fr.en", "en-fr.fr", "de-fr.de", "de-fr.fr"):
-        path = text / f"test.{name}"
-        path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
-    settings = {"model_type": "unigram", "vocab_size": 300}
-    corpus, files = describe(text, "en", settings)
-    form = TextForm("truecased", "moses", normalize_punctuation=True, aggressive_hyphens=True)
-    out = tmp_path / "out"
-    prepare(replace(corpus, form=form), tmp_path / "cache", files, out, 1, False, print)
-    pieces = [join_pieces(line) for line in read_lines(out / "pieces" / "test.en-de.en")]
-    assert "long @-@ term" in pieces[0] and "“" not in pieces[0]
-    for direction in ("en-de", "de-en", "fr-de"):
-        for language in direction.split("-"):
-            assert [*data_side(opened(out), direction, language)] == lines
 
 
 # --- the real files --------------------------------------------------------------------------
@@ -250,7 +217,7 @@ def test_multi30k_for_real(tmp_path):
     words = ("multi30k", "--out", out, "--from-file", MULTI30K, "--cache", tmp_path / "cache")
     small = ("--rows", 300, "--vocab-size", 500, "--workers", 1)
     assert main(["prepare", *map(str, (*words, *small))]) == 0
-    data = opened(out)
+    data = read_data_folder(out)
     assert data.languages == ("en", "cs", "de", "fr")
     assert (len(data.directions), len(data.test_directions)) == (6, 12)
     for name, rows in outcome(out).items():
@@ -273,9 +240,11 @@ def test_the_embedded_grammar_leaves_nothing_beside_it(tmp_path, monkeypatch, ca
     monkeypatch.setattr(corpus_settings, "CorpusSettings", smaller)
     out = tmp_path / "out"
     words = ["prepare", "toy", "--out", str(out), "--rows", "50", "--vocab-size", "600"]
+    times = []
     for _ in range(2):
         assert main([*words, "--workers", "2"]) == 0
         assert not (out / "text").exists()
-        assert len(list(out.glob("train.*.bin"))) == 4
+        times.append({path: path.stat().st_mtime_ns for path in out.rglob("*.bin")})
+    assert times[0] == times[1] and len([*out.glob("train.*.bin")]) == 4
     assert asked == [tuple(LANGUAGES)] * 2
     assert capsys.readouterr().err.endswith(f"{out} is already complete\n")

@@ -6,10 +6,8 @@ import re
 import shutil
 import signal
 import sys
-import tarfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from io import BytesIO
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any, NoReturn
@@ -20,59 +18,27 @@ from support.commands import told
 from support.corpora import archives_of, contents, is_whole, prepared
 from support.covering import mostly_full
 from support.data import temporary
-from support.layouts import Case, iwslt, multi30k, ted
+from support.layouts import Case, iwslt
 from support.layouts.case import served
-from support.layouts.packing import put, tar
-from support.own_text import SMALL, write_own
-from support.serving import Behaviour, Server, page
+from support.own_folders import SMALL, write_own
+from support.serving import Behaviour, Server
 
 from tdo_plugin.cli import main
-from tdo_plugin.corpora.description import load
 from tdo_plugin.corpora.preparing import prepare
 from tdo_plugin.data import binarization
-from tdo_plugin.errors import UserError
 from tdo_plugin.runtime.files import _Written
 
 PIECES = ("--vocab-size", "600", "--workers", "1")
 
 
-def described(case: Case, server: Server, folder: Path, **facts: object) -> Path:
+def described(case: Case, server: Server, folder: Path) -> Path:
     """A description of one's own with its archives at the server."""
-    document = served(case.name, server.address)
-    for archive in document["archives"].values():
-        archive.update(facts)
     path = folder / "mine.json"
-    path.write_text(json.dumps(document), encoding="utf-8")
+    path.write_text(json.dumps(served(case.name, server.address)), encoding="utf-8")
     return path
 
 
 # --- hosts -----------------------------------------------------------------------------------
-
-
-def test_mirrors_that_fail(tmp_path):
-    case, messages = multi30k.SHARED, []
-    with archives_of(case, tmp_path) as (server, files):
-        mirror = multi30k.FOLDER.replace(multi30k.COMMIT, "master")
-        for path in (server.folder / multi30k.FOLDER).iterdir():
-            put(server.folder, f"{mirror}/{path.name}", path.read_bytes())
-        bad = {
-            "train.de.gz": Behaviour(status=404),
-            "val.fr.gz": Behaviour(status=503),
-            "test_2016_flickr.cs.gz": page(),
-            "train.en.gz": Behaviour(cut=100, ranges=False),
-        }
-        for name, behaviour in bad.items():
-            server.behaviours[f"/{multi30k.FOLDER}/{name}"] = behaviour
-        corpus, out = case.corpus(server.address), tmp_path / "out"
-        prepare(corpus, tmp_path / "cache", files, out, 1, False, messages.append)
-        from_the_other = {
-            Path(request.path).name
-            for request in server.asked
-            if request.path.startswith(f"/{mirror}/")
-        }
-    assert from_the_other == set(bad)
-    assert contents(out) == contents(prepared(case))
-    assert any("404" in line for line in messages)
 
 
 def test_a_download_that_is_cut_off_goes_on(tmp_path):
@@ -93,81 +59,12 @@ def elsewhere(request) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("facts", [{"sha256": "0" * 64}, {"md5": "0" * 32}], ids=["sha256", "md5"])
-def test_a_wrong_checksum(facts, tmp_path):
-    out, cache = tmp_path / "out", tmp_path / "cache"
-    with archives_of(iwslt.IWSLT14, tmp_path) as (server, _):
-        mine = load(str(described(iwslt.IWSLT14, server, tmp_path, **facts)))
-        with pytest.raises(UserError, match=r"`--from-file` must provide iwslt14.* not 0{32}"):
-            prepare(mine, cache, {}, out, 1, False, print)
-    assert not (cache / "iwslt14.de-en.tgz").exists()
-    assert not is_whole(out)
-
-
-def _shorten_archive(web: Path) -> None:
-    path = web / iwslt.ARCHIVE_2014
-    path.write_bytes(path.read_bytes()[:-5000])
-
-
-LOST = f"{iwslt.FOLDER}/train.tags.it-ro.ro"
-
-
-def _lose_text(web: Path) -> None:
-    repack(web / iwslt.ARCHIVE_2017, lambda name, _: name != LOST)
-
-
-def _rename_language(web: Path) -> None:
-    def rename(name: str, content: bytes) -> bytes:
-        return content.replace(b"\the\t", b"\tiw\t") if "train" in name else content
-
-    repack(web / ted.ADDRESS, rename)
-
-
-@pytest.mark.parametrize(
-    ("case", "spoil", "names"),
-    [
-        (iwslt.IWSLT14, _shorten_archive, "iwslt14.de-en.tgz"),
-        (iwslt.TST2010, _lose_text, LOST),
-        (ted.FEW_LANGUAGES, _rename_language, "line 1 must name he"),
-    ],
-    ids=["cut off", "without a text", "without a language"],
-)
-def test_a_bad_archive(case, spoil, names, tmp_path, refused):
-    out = tmp_path / "out"
-    with archives_of(case, tmp_path) as (server, files):
-        spoil(server.folder)
-        with refused.raised(spoil.__name__, names):
-            prepare(case.corpus(server.address), tmp_path / "cache", files, out, 1, False, print)
-    assert not is_whole(out)
-
-
-def repack(path: Path, changed: Callable[[str, bytes], bytes | bool]) -> None:
-    """Change the texts of an archive: other bytes, False to leave one out, True to keep it."""
-    members = {}
-    with tarfile.open(fileobj=BytesIO(path.read_bytes())) as archive:
-        for entry in archive:
-            stream = archive.extractfile(entry)
-            if stream is not None:
-                content = stream.read()
-                result = changed(entry.name, content)
-                if result is not False:
-                    members[entry.name] = content if result is True else result
-    path.write_bytes(tar(members))
-
-
 # --- text of one's own -----------------------------------------------------------------------
 
 
 def _shorten(text: Path) -> None:
     path = text / "train.en-de.de"
     path.write_bytes(path.read_bytes().rpartition(b"\n")[0].rpartition(b"\n")[0] + b"\n")
-
-
-def _spoil(text: Path) -> None:
-    path = text / "train.en-fr.fr"
-    lines = path.read_bytes().split(b"\n")
-    lines[2] = b"caf\xe9 17"
-    path.write_bytes(b"\n".join(lines))
 
 
 def _widen(text: Path) -> None:
@@ -177,24 +74,15 @@ def _widen(text: Path) -> None:
     path.write_text("\n".join(lines), encoding="utf-8")
 
 
-def _cut(text: Path) -> None:
-    path = text / "train.de.gz"
-    path.write_bytes(path.read_bytes()[:-20])
-
-
 def _empty(text: Path) -> None:
     (text / "train.en-de.de").write_text("\n" * 60)
 
 
 BAD_TEXT: dict[str, tuple[str, Callable[[Path], object], str]] = {
     "unequal sides": ("pairs", _shorten, "train.en-de.de"),
-    "not UTF-8": ("pairs", _spoil, "train.en-fr.fr` line 3"),
     "one side": ("pairs", lambda text: (text / "valid.en-de.de").unlink(), "both sides"),
     "a wide row": ("table", _widen, "train.tsv` line 5"),
-    "half a file": ("gzip", _cut, "train.de.gz"),
     "nothing left": ("pairs", _empty, "`en-de`"),
-    "no train": ("gzip", lambda text: [*map(Path.unlink, text.glob("train*"))], "train"),
-    "a centre that it lacks": ("pairs", lambda text: None, "en, de, fr; it is it"),
 }
 
 
@@ -202,8 +90,7 @@ def test_bad_text(tmp_path, elsewhere, refused):
     for name, (form, spoil, names) in BAD_TEXT.items():
         text, out = write_own(tmp_path / name, form), elsewhere / name
         spoil(text)
-        centre = "it" if "centre" in name else "en"
-        words = ("prepare", "--from", text, "--centre", centre, "--out", out, *SMALL)
+        words = ("prepare", "--from", text, "--centre", "en", "--out", out, *SMALL)
         refused(*words, names=names)
         assert not is_whole(out)
 
@@ -239,8 +126,6 @@ def test_a_folder_made_with_other_settings(tmp_path, refused):
 # --- no space --------------------------------------------------------------------------------
 
 FULL = {  # how the path of a file ends that is being written
-    "a download": "cache/iwslt14.de-en.tgz.partial",
-    "an archive's text": "work/raw/iwslt14.de-en.tgz/de-en/train.tags.de-en.de.partial",
     "cleaned text": "work/tokens/train.de-en.de.partial",
     "segmented": "/pieces.de.partial",
     "the data folder": "out/langs.txt.partial",

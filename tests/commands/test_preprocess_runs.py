@@ -9,7 +9,6 @@ import sys
 from pathlib import Path
 
 import pytest
-from fairseq.data.indexed_dataset import MMapIndexedDataset
 from support.commands import environment
 from support.covering import mostly_full
 from support.data import CROSS_ENTROPY, TAG, TDO, TRAIN, train
@@ -98,18 +97,11 @@ def test_a_mistake_in_a_process_is_one_line(text, tmp_path, capfd):
 
 
 def test_training_goes_through_the_shards(text, tmp_path, caplog):
-    words = ("prepare", "--from", str(text), "--vocab-size", "120")
-    for name, more in {"whole": (), "shards": ("--shard-sentences", "150")}.items():
-        assert main([*words, "--out", str(tmp_path / name), *more]) == 0
-    whole, out = (read_data_folder((tmp_path / name).resolve()) for name in ("whole", "shards"))
+    words = ("prepare", "--from", str(text), "--vocab-size", "120", "--shard-sentences", "150")
+    assert main([*words, "--out", str(tmp_path / "shards")]) == 0
+    out = read_data_folder((tmp_path / "shards").resolve())
     folders = [str(out.root), str(out.root / "shard2")]
     assert out.path == ":".join(folders)
-    for path in whole.root.glob("train.*.idx"):
-        rows, odd, even = (
-            [row.tolist() for row in MMapIndexedDataset(f"{root}/{path.stem}")]
-            for root in (whole.root, *folders)
-        )
-        assert len(rows) == 300 and [rows[0::2], rows[1::2]] == [odd, even]
     task = ("--langs", ",".join(out.languages), "--lang-pairs", ",".join(out.directions))
     caplog.set_level("INFO")
     train(

@@ -4,7 +4,7 @@ import hashlib
 import json
 import random
 import shutil
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ import pytest
 from fairseq import options
 from fairseq.data.indexed_dataset import MMapIndexedDataset
 from fairseq_cli import preprocess as stock
+from support.corpora import run_here
 from support.data import kept_logging
 from support.folders import contents
 
@@ -26,7 +27,6 @@ from tdo_plugin.data.preprocessing import PreprocessSettings, preprocess, stock_
 from tdo_plugin.data.segmentation import Dropped, join_pieces
 from tdo_plugin.data.textfolder import TextFolder, read_lines, read_text_folder
 from tdo_plugin.runtime import steps
-from tdo_plugin.runtime.jobs import Job
 from tdo_plugin.runtime.steps import Facts, Step, Steps
 
 SETTINGS = PreprocessSettings(SegmentationSettings(60), max_pieces=40)
@@ -62,13 +62,9 @@ def quiet(line: str) -> None:
     pass
 
 
-def in_turn(jobs: Iterable[tuple[Step, Job]], workers: int) -> Iterator[tuple[Step, Any]]:
-    """Jobs in this process, which is several times as fast as one in a process each."""
-    return ((step, job()) for step, job in jobs)
-
-
 def make(folder: TextFolder, out: Path, settings: PreprocessSettings = SETTINGS, **more) -> Path:
-    run_jobs = steps.run_jobs if "workers" in more else in_turn
+    """In this process, which is several times as fast, unless workers are asked for."""
+    run_jobs = steps.run_jobs if "workers" in more else run_here
     with mock.patch.object(steps, "run_jobs", run_jobs):
         preprocess(folder, out, settings, **{"say": quiet, "warn": quiet, **more})
     return out

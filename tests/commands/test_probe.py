@@ -11,9 +11,7 @@ from support.commands import csv_rows, told
 from support.data import ENCODER_DECODER, temporary
 from support.prepared import TEST_SENTENCES, prepared, trained
 
-from tdo_compat.checkpoint import safe_load
 from tdo_plugin.analysis.probing.position_probe import Training
-from tdo_plugin.analysis.probing.states import read_states
 from tdo_plugin.evaluation.inspected_model import Cut, EvalModel, Sampling
 
 SAVING = ("--save-interval-updates", "10", "--max-update", "20", "--keep-interval-updates", "-1")
@@ -70,34 +68,6 @@ def test_the_same_numbers_again_and_others_of_another_seed(probe):
     first, _ = probe(*flags)
     assert probe(*flags)[0] == first
     assert probe(*flags, "--seed", "2")[0] != first
-
-
-@functools.cache
-def right_padded_twin() -> Path:
-    """The checkpoint with the other side of padding in its options."""
-    state = safe_load(str(checkpoints() / "checkpoint_last.pt"))
-    task = state["cfg"]["task"]
-    assert str(task.left_pad_source) == "True"
-    task.left_pad_source = "False"
-    del state["task_state"]["text"]
-    path = temporary() / "right-padded.pt"
-    torch.save(state, path)
-    return path
-
-
-def test_the_side_of_padding_makes_no_difference():
-    readings = []
-    for path in (checkpoints() / "checkpoint_last.pt", right_padded_twin()):
-        model = EvalModel(path, prepared(), torch.device("cpu"))
-        batches = list(model.batches("de-fr", Cut("test"), Sampling(8, 256, 1)))
-        assert len(batches) == 1
-        states = read_states(model.core, [(0, *batches[0])], [1], model.ignored)
-        readings.append((batches[0][1], states))
-    (left, left_states), (right, right_states) = readings
-    assert (left[:, 0] == 1).any() and (right[:, -1] == 1).any() and not (right[:, 0] == 1).any()
-    for name in ("tokens", "positions", "lines"):
-        assert torch.equal(getattr(left_states, name), getattr(right_states, name))
-    torch.testing.assert_close(left_states.states[1], right_states.states[1], rtol=1e-4, atol=1e-5)
 
 
 def test_sources_are_the_sets_lines_with_their_tag():

@@ -12,10 +12,16 @@ from typing import Any
 
 import pytest
 from support.commands import told
-from support.data import CROSS_ENTROPY, TDO, kept_logging, training_arguments
+from support.data import (
+    CROSS_ENTROPY,
+    TDO,
+    VALIDATED,
+    databin_zero_shot,
+    kept_logging,
+    training_arguments,
+)
 from support.ending import GLOO, TWO_WORKERS, Training, trouble
 from support.prepared import trained
-from support.zero_shot import VALIDATED, databin_zero_shot
 
 from tdo_compat.recording import one_run
 from tdo_plugin.recording import recorder
@@ -225,6 +231,5 @@ def test_a_folder_without_a_record_gets_a_page(tmp_path, refused, capsys):
     page = (tmp_path / "index.html").read_text(encoding="utf-8")
     assert "tdo_translation" in page and "torch" in page
 
-    refused("curve", "training", tmp_path / "none", names="SAVE_DIR")
     (tmp_path / "runs.json").write_text("{")
     refused("curve", "training", tmp_path, names="whole files")

@@ -20,12 +20,11 @@ from support.data import (
 )
 from support.made import made_once
 from support.prepared import LARGER, prepared, trained
+from support.translating import translator_of
 
 from tdo_compat.checkpoint import safe_load
 from tdo_plugin.data.databin import MARK, read_data_folder
-from tdo_plugin.evaluation.decoding.decoding_options import DecodingOptions
 from tdo_plugin.evaluation.decoding.loading import known_languages, load_models
-from tdo_plugin.evaluation.decoding.worker import Work, load
 
 PADDED = ("--left-pad-source", "False", "--max-source-positions", "40")
 OURS = ("--task", "tdo_translation")
@@ -109,10 +108,8 @@ def test_a_task_that_was_made_otherwise_still_compares(refused):
 
 
 def translated(*paths):
-    with torch.no_grad():
-        options = DecodingOptions(paths, max_len_b=8)
-        translator = load(Work(options, prepared(), prepared().root), "cpu")
-        return [each.text for each in translator.translate_test("de-fr", lambda _: None)]
+    translator = translator_of(*paths, max_len_b=8)
+    return [each.text for each in translator.translate_test("de-fr", lambda _: None)]
 
 
 @made_once

@@ -1,23 +1,43 @@
-"""`tdo reproduce`: what it reads, shows, refuses; and that it runs a table."""
+"""`tdo reproduce`, of one file or of all papers, and `tdo quickstart`: shown, refused, run."""
 
+import json
+import shlex
 import sys
+from argparse import Namespace
+from pathlib import Path
 
 import pytest
 from support import experiment_stand_in
+from support.commands import told
 from support.experiments import TEXT
+from support.score_sheets import sheet
 
-from tdo_plugin.cli import main
-from tdo_plugin.experiments import runner
+from tdo_plugin.cli import main, reproduce
+from tdo_plugin.evaluation.score_sheet import as_json
+from tdo_plugin.experiments import library, runner
 
 
 @pytest.fixture
-def mine(tmp_path, monkeypatch):
-    """A file of experiments in the folder where commands are given."""
+def here(tmp_path, monkeypatch):
+    """The folder where commands are given."""
     monkeypatch.chdir(tmp_path)
     for name in ("LID", "SLURM_JOB_NUM_NODES"):
         monkeypatch.delenv(name, raising=False)
-    (tmp_path / "mine.toml").write_text(TEXT)
     return tmp_path
+
+
+@pytest.fixture
+def mine(here):
+    """A file of experiments there."""
+    (here / "mine.toml").write_text(TEXT)
+    return here
+
+
+@pytest.fixture
+def stand_in(here, monkeypatch):
+    """Commands that only note what they are called with."""
+    monkeypatch.setattr(runner, "TDO", (sys.executable, experiment_stand_in.__file__))
+    monkeypatch.setenv("NOTES", str(here / "notes"))
 
 
 def test_the_commands_of_a_table(mine, capsys):
@@ -60,14 +80,10 @@ def test_what_is_refused(refused, mine):
     (mine / "mine" / ".lock").touch()
     refused.rows(
         """
-        reproduce none.toml                              :: none.toml
         reproduce papers                                 :: EXPERIMENTS
         reproduce mine.toml table9                       :: TABLE
-        reproduce mine.toml --scale huge                 :: --scale
-        reproduce mine.toml --form other                 :: --form
         reproduce mine.toml --rows x*                    :: --rows
         reproduce mine.toml --jobs 0                     :: --jobs
-        reproduce mine.toml --updates 70                 :: --updates
         reproduce mine.toml --from gone                  :: --from
         reproduce mine.toml --shape x                    :: --shape
         reproduce mine.toml --rows tdo --losses paper    :: --losses
@@ -83,9 +99,7 @@ def test_what_is_refused(refused, mine):
     )
 
 
-def test_a_run_and_its_failure(mine, capsys, monkeypatch):
-    monkeypatch.setattr(runner, "TDO", (sys.executable, experiment_stand_in.__file__))
-    monkeypatch.setenv("NOTES", str(mine / "notes"))
+def test_a_run_and_its_failure(mine, stand_in, capsys, monkeypatch):
     monkeypatch.setenv("FAILS", "score")
     words = ["reproduce", "mine.toml", "table1", "--scale", "smoke", "--cpu"]
     assert main(words) == 1
@@ -116,9 +130,7 @@ def test_the_estimate_of_a_run(mine, capsys):
     assert not (mine / "run").exists()
 
 
-def test_what_is_done_is_not_in_the_estimate(mine, capsys, monkeypatch):
-    monkeypatch.setattr(runner, "TDO", (sys.executable, experiment_stand_in.__file__))
-    monkeypatch.setenv("NOTES", str(mine / "notes"))
+def test_what_is_done_is_not_in_the_estimate(mine, stand_in, capsys):
     words = ["reproduce", "quickstart", "quickstart", "--scale", "smoke", "--out", "run"]
     assert main([*words, "--rows", "tdo-instrucl", "--cpu"]) == 0
     capsys.readouterr()
@@ -126,3 +138,119 @@ def test_what_is_done_is_not_in_the_estimate(mine, capsys, monkeypatch):
     done, _, row, total = capsys.readouterr().out.splitlines()
     assert done == "1 of 2 training runs are done"
     assert row.split()[1] == "prefix-decoder-only" and total.startswith("1 training run, ")
+
+
+# --- tdo quickstart --------------------------------------------------------------------------
+
+
+def test_quickstart_is_the_table_of_its_experiments(here, capsys):
+    shown, _ = told(capsys, "quickstart", "--dry-run")
+    same = ("reproduce", "quickstart", "quickstart", "--out", "runs/quickstart", "--dry-run")
+    assert shown == told(capsys, *same)[0]
+    assert f"+ tdo train {here}/runs/quickstart/tdo-instrucl/system.conf " in shown
+    shown, _ = told(capsys, "quickstart", "--scale", "smoke", "--dry-run")
+    assert f"+ tdo train {here}/runs/quickstart-smoke/tdo-instrucl/system.conf " in shown
+    assert not list(here.iterdir())
+
+
+def test_a_quickstart_that_fails_ends_without_a_table(stand_in, capsys, monkeypatch):
+    monkeypatch.setenv("FAILS", "score")
+    printed, errors = told(capsys, "quickstart", "--scale", "smoke", "--cpu", code=1)
+    assert "error: quickstart/text/scores: ended with 3" in errors and "browser" not in printed
+
+
+def test_a_quickstart_without_the_experiments(here, refused, monkeypatch):
+    monkeypatch.setattr(library, "FOLDER", here / "gone")
+    refused("quickstart", names="EXPERIMENTS")
+
+
+@pytest.mark.full
+def test_quickstart_ends_with_scores_and_what_to_look_at(here, capsys):
+    printed, _ = told(capsys, "quickstart", "--scale", "smoke", "--cpu")
+    table, _, end = printed.partition("\nScores\n")[2].partition("Means over directions")
+    for text in ("prefix-decoder-only", "tdo-instrucl", "BLEU", "zero-shot"):
+        assert text in table
+    *_, page, made, _, example = end.strip().splitlines()
+    opened = Path(page.split()[1])
+    assert opened == Path("runs/quickstart-smoke/quickstart/index.html") and opened.is_file()
+    assert made.startswith("runs/quickstart-smoke has")
+    words = shlex.split(example)
+    (here / "text").write_text("die katze schläft\n")
+    words[-1:] = ["--input", "text", "--cpu", "--max-len-b", "3"]
+    assert words[0] == "tdo" and main(words[1:]) == 0
+
+
+# --- tdo reproduce all -----------------------------------------------------------------------
+
+HEADLINES = ["tdo/table1", "opus100/table4", "tpdm/table1", "tlm/table9", "neurons/table1"]
+
+
+@pytest.fixture
+def made(tmp_path, monkeypatch) -> list[Namespace]:
+    """Command lines that were to be run; each leaves a sheet where the table's is, or fails."""
+    lines: list[Namespace] = []
+
+    def make(own: Namespace, plan: object, tables: list) -> int:
+        lines.append(own)
+        for table in tables:
+            table.folder.mkdir(parents=True)
+            (table.folder / "scores.json").write_text(json.dumps(as_json(sheet())))
+        return int(own.experiments == own.fails)
+
+    monkeypatch.setattr(reproduce, "make", make)
+    monkeypatch.setattr(Namespace, "fails", None, raising=False)
+    monkeypatch.chdir(tmp_path)
+    return lines
+
+
+def test_one_page_has_all_headline_tables(made, tmp_path, capsys):
+    said, _ = told(capsys, *["reproduce", "all", "--jobs", "3"])
+    assert [f"{own.experiments}/{own.tables[0]}" for own in made] == HEADLINES
+    assert all(own.headline and own.scale == "toy" and own.jobs == 3 for own in made)
+    assert [own.updates for own in made] == [None, None, None, 500, None]
+    page = tmp_path / "runs" / "all-toy" / "index.html"
+    assert said.splitlines()[-1] == str(page)
+    text = page.read_text()
+    for heading in ("TDO and InstruCL (Qu et al.), table 1", "(Gao et al., 2022), table 9"):
+        assert heading in text
+
+
+def test_whole_tables_of_some_papers(made, tmp_path, capsys):
+    words = "reproduce all --scale multi30k --whole --papers tdo,tlm --out here --updates 750"
+    told(capsys, *words.split(), "--from", tmp_path)
+    assert [own.experiments for own in made] == ["tdo", "tlm"]
+    assert all(not own.headline and own.updates == 750 for own in made)
+    assert all(vars(own)["from"] == str(tmp_path) for own in made)
+    assert (tmp_path / "here" / "index.html").is_file()
+
+
+def test_a_paper_that_fails_keeps_back_no_other(made, tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(Namespace, "fails", "tdo")
+    told(capsys, *["reproduce", "all", "--papers", "tdo,tpdm"], code=1)
+    text = (tmp_path / "runs" / "all-toy" / "index.html").read_text()
+    assert "TPDM" in text and "TDO and InstruCL" not in text
+
+
+def test_what_all_shows(tmp_path, capsys):
+    words = ("reproduce", "all", "--papers", "tpdm", "--out", tmp_path, "--dry-run")
+    said, _ = told(capsys, *words)
+    assert said.startswith("tpdm: TPDM and GTPDM") and said.count("+ tdo train ") == 4
+    whole, _ = told(capsys, *words, "--whole")
+    assert whole.count("+ tdo train ") == 16
+    smoke, _ = told(capsys, *words, "--scale", "smoke")
+    assert smoke.count("+ tdo train ") == 27 and "# table8/times/drawing" in smoke
+    assert not list(tmp_path.iterdir())
+
+
+def test_what_all_refuses(made, refused):
+    refused.rows(
+        """
+        reproduce all
+            --papers tdo,llm   :: --papers
+            --scale huge       :: --scale
+            --from .           :: --from
+            --jobs 0           :: --jobs
+            --fast             :: --fast
+        """
+    )
+    assert not made

@@ -74,7 +74,6 @@ def test_an_interrupted_training_goes_on_until_it_is_finished(config, run, tmp_p
 
 def test_what_cannot_go_on(config, became, tmp_path, refused, capsys):
     out = tmp_path / "out"
-    refused("resume", out, names="SAVE_DIR")
     for option in ("--user-dir", "--restore-file"):
         told(capsys, *train(config, out, option, str(tmp_path / "other")), code=2)
         refused("resume", out, names=option, case=option)

@@ -90,12 +90,6 @@ def test_training_from_the_command_line(name, tmp_path):
     assert (tmp_path / "checkpoint_last.pt").is_file()
 
 
-def test_the_log_of_validation_has_none(tmp_path):
-    output = succeed("train", databin(), *ROBT, *CROSS_ENTROPY, "--max-update", "1", "--no-save")
-    assert logged(output, "valid_loss")
-    assert "valid_robt" not in output
-
-
 @pytest.mark.parametrize(
     "more", [(), ("--robt-languages", "de,fr", "--robt-targets", "listed")], ids=" ".join
 )
@@ -184,17 +178,3 @@ def test_tdo_inspect_and_tdo_flags(capsys, tmp_path):
 
 
 # --- what is refused -------------------------------------------------------------------------
-
-
-def test_training_is_refused(refused):
-    refused.rows(
-        """
-        fairseq-train {data} {flags}
-            --robt-languages de,xx   :: --robt-languages
-            --robt-languages de      :: at least two
-            --encoder-langtok src    :: --encoder-langtok
-            --robt-share 2           :: --robt-share
-        """,
-        data=databin(),
-        flags=(*ROBT, *CROSS_ENTROPY),
-    )

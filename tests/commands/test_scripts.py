@@ -18,7 +18,7 @@ from support.configs import ROOT, torchrun
 from support.data import NUMBERS
 from support.processes import finished, heard
 from support.scripts import script
-from support.stored_options import saved
+from support.trainings import saved
 
 CONFIG = "quickstart/prefix-decoder-only"
 
@@ -35,38 +35,6 @@ def test_help_explains_the_script(clone, name):
         ["bash", name, "--help"], cwd=clone / "scripts", capture_output=True, text=True, check=False
     )
     assert elsewhere.stdout == output
-
-
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        ("train.sh no.conf DATA --dry-run", "`CONFIG` must be an existing file"),
-        ("slurm.sh CONFIG DATA --cpu --rendezvous h:1", "`--rendezvous` must be"),
-        ("generate.sh DATA --path no.pt --out o", "`--path` must name"),
-        ("preprocess.sh /no/such o", "`TEXT` must be a folder"),
-        ("multi30k.sh --form both", "`--form` must be one of shared, disjoint; it is both"),
-    ],
-)
-def test_bad_input_is_one_line(clone, data, words, message):
-    places = {"CONFIG": CONFIG, "DATA": data.root}
-    result = script(clone, *(places.get(word, word) for word in words.split()), code=2)
-    assert message in result.stderr and "Traceback" not in result.stderr
-    assert len([line for line in result.stderr.splitlines() if "error" in line]) == 1
-
-
-def test_options_of_a_training(refused, data):
-    refused.rows(
-        """
-        train {config} / --dry-run       :: DATA
-        train {config} {data} --dry-run
-            --gpus -1                    :: --gpus
-            --gpus x                     :: --gpus
-            --cpu --precision fp16       :: --precision
-        preprocess / o --vocab-size -1   :: --vocab-size
-        """,
-        config=CONFIG,
-        data=data.root,
-    )
 
 
 def test_a_dry_set_up_installs_nothing(clone, tmp_path):

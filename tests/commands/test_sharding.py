@@ -22,7 +22,7 @@ from support.data import (
     train,
 )
 from support.ending import TWO_WORKERS, Training, trouble
-from support.neuron_masks import write_masks
+from support.neuron_files import write_masks
 from support.trainings import last_state
 from support.workers import SHARDED, WHOLE, assert_same_states, trained
 

@@ -2,22 +2,18 @@
 
 import json
 import math
-from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from support.commands import command, hypotheses, scores
 from support.covering import mostly_full
-from support.data import CROSS_ENTROPY, TAG, TDO, TRAIN, built, generate, iterate, kept_logging
+from support.data import CROSS_ENTROPY, TAG, TDO, TRAIN, built, generate, iterate
 from support.prepared import LARGER, TASK, TEST_SENTENCES, prepared, trained
-from support.translating import lines
+from support.translating import lines, translator_of
 
 from tdo_compat.checkpoint import safe_load
 from tdo_plugin.data.segmentation import join_pieces, load_model
 from tdo_plugin.evaluation.decoding import decoded_checkpoints, translator
-from tdo_plugin.evaluation.decoding.decoding_options import DecodingOptions
 from tdo_plugin.evaluation.decoding.early_stop import EarlyStop
-from tdo_plugin.evaluation.decoding.worker import Work, load
 
 SHORT = 20  # at most, since hypotheses of a model that has hardly learnt do not end
 STOPPED = ("--max-len-b", str(SHORT))
@@ -36,22 +32,20 @@ def generated(direction, *flags, path=None, task="tdo_translation"):
     return [join_pieces(texts[number]) for number in order], [weights[number] for number in order]
 
 
-def translations(direction, options):
+def translations(direction, *paths, **options):
     """What the translator makes of a test set, in this process."""
-    with kept_logging():
-        translator = load(Work(options, prepared(), Path()), "cpu")
-        return translator.translate_test(direction, lambda _: None)
+    return translator_of(*paths, **options).translate_test(direction, lambda _: None)
 
 
 def decoded(direction, *paths, **options):
-    options = DecodingOptions(paths or (trained(),), **options)
-    return [translation.text for translation in translations(direction, options)]
+    return [translation.text for translation in translations(direction, *paths, **options)]
 
 
 def test_every_direction_equals_fairseq_generate(everything):
     out, progress = everything
     assert len(prepared().test_directions) == 6
     reference = prepared().root / "reference"
+    model = load_model(prepared().root / "spm.model")
     for direction in prepared().test_directions:
         source, target = direction.split("-")
         texts, expected = generated(direction)
@@ -61,6 +55,7 @@ def test_every_direction_equals_fairseq_generate(everything):
         records = [json.loads(line) for line in lines(out / f"{direction}.jsonl")]
         assert [record["id"] for record in records] == list(range(TEST_SENTENCES))
         assert [record["hypothesis"] for record in records] == texts
+        assert [model.decode(record["pieces"].split()) for record in records] == texts
         written = [record["score"] for record in records]
         assert written == pytest.approx(expected, abs=1e-4)
     assert progress.count("directions, ") == 6
@@ -125,9 +120,9 @@ def test_draws_follow_the_seed():
 
 def test_the_gnmt_penalty_divides_by_its_formula():
     """With one beam there is one hypothesis, so the form shows in the score alone."""
-    options = DecodingOptions((trained(),), beam=1, length_penalty=0.6, max_len_b=SHORT)
+    options = {"beam": 1, "length_penalty": 0.6, "max_len_b": SHORT}
     plain, gnmt = (
-        translations("de-fr", replace(options, penalty_form=form)) for form in ("length", "gnmt")
+        translations("de-fr", penalty_form=form, **options) for form in ("length", "gnmt")
     )
     for by_length, by_gnmt in zip(plain, gnmt, strict=True):
         length = len(by_length.pieces.split()) + 1
@@ -149,8 +144,7 @@ TAGGED = ("--decoder-langtok",)
 
 def test_a_free_tag_is_fairseq_generates():
     first, second = trained(*TAGGED), trained(*TAGGED, "--max-update", "40", seed="4")
-    options = DecodingOptions((first, second), free_tag=True, max_len_b=SHORT)
-    free = translations("de-fr", options)
+    free = translations("de-fr", first, second, free_tag=True, max_len_b=SHORT)
     stock = (*TAGGED, *STOPPED)
     texts, scored = generated("de-fr", *stock, "--free-tag", path=f"{first}:{second}")
     assert [translation.text for translation in free] == texts
@@ -240,9 +234,7 @@ def test_two_models_meet_in_a_pivot(translate, refused, tmp_path):
     into, out_of = trained(), trained(seed="4")
 
     def into_french(path, text):
-        work = Work(DecodingOptions((path,), max_len_b=SHORT), prepared(), Path())
-        with kept_logging():
-            french = load(work, "cpu").translate_lines("en-fr", text)
+        french = translator_of(path, max_len_b=SHORT).translate_lines("en-fr", text)
         return [translation.text for translation in french]
 
     between = decoded("de-en", into, max_len_b=SHORT)
@@ -266,8 +258,7 @@ def test_two_models_meet_in_a_pivot(translate, refused, tmp_path):
 
 
 def test_perplexity_is_that_of_validation():
-    with kept_logging():
-        translator = load(Work(DecodingOptions((trained(),)), prepared(), Path()), "cpu")
+    translator = translator_of()
     assert translator.perplexity("de-fr") is None
     flags = ("--task", "tdo_translation", "--langs", "en,de,fr", "--lang-pairs", "en-de", *TAG)
     flags = (*flags, *TRAIN, *TDO, *LARGER, *CROSS_ENTROPY)
@@ -293,9 +284,3 @@ def test_a_folder_is_averaged_as_the_protocol_has_it(refused):
     for average in ("last-5", "newest"):
         with refused.raised(average, names="--average"):
             decoded_checkpoints.resolve(str(folder), average, messages.append)
-
-
-def test_the_segmentation_of_plain_text_is_the_folders(everything):
-    record = json.loads(lines(everything[0] / "de-fr.jsonl")[0])
-    model = load_model(prepared().root / "spm.model")
-    assert model.decode(record["pieces"].split()) == record["hypothesis"]

@@ -117,11 +117,9 @@ def test_bad_input(refused, tmp_path, monkeypatch):
         """
         translate {data} --cpu --path {model}               :: --out
         translate {data} --cpu --path {model} --out {out}
-            --path no.pt                                    :: no.pt
             --pairs en-xx                                   :: en-xx
             --pivot xx                                      :: --pivot
             --pivot-path x.pt                               :: --pivot
-            --pivot en --pivot-path x.pt                    :: x.pt
             --pivot en --pivot-path x.pt --perplexity       :: --perplexity
             --beam 0                                        :: --beam
             --workers 0                                     :: --workers
@@ -136,7 +134,6 @@ def test_bad_input(refused, tmp_path, monkeypatch):
             --out {data}/dict.txt                           :: --out
             --path ""                                       :: --path
         translate {data} --cpu --path {model} --input
-            no.txt -s de -t fr                              :: --input
             - -s de                                         :: --target-lang
             - -s de -t xx                                   :: xx
             - -s de -t fr --fresh                           :: --fresh

@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from support.commands import command, hypotheses
+from support.commands import command, hypotheses, succeed
 from support.data import (
     CROSS_ENTROPY,
     TAG,
@@ -104,10 +104,15 @@ def test_interactive():
     text = "eins zwei\n" + " ".join(["drei"] * 30) + "\n"
     refused = command("interactive", *flags, stdin=text)
     assert refused.returncode == 1
-    assert "`--truncate-source` cuts sources" in refused.stderr
-    done = command("interactive", *flags, "--truncate-source", stdin=text)
-    assert done.returncode == 0, done.stderr
-    (source,) = [line for line in done.stdout.split("\n") if line.startswith("S-1")]
+    assert "Traceback" not in refused.stderr
+    (line,) = [line for line in refused.stderr.split("\n") if line.startswith("error:")]
+    assert "must be at least the longest sentence; they are (7, 1024), 1 is longer" in line
+    assert "`--truncate-source` cuts sources" in line
+    buffered = ("--buffer-size", "2", "--skip-invalid-size-inputs-valid-test")
+    skipped = succeed("interactive", *flags, *buffered, stdin=text)
+    assert sorted(hypotheses(skipped)) == [0]
+    printed = succeed("interactive", *flags, "--truncate-source", stdin=text)
+    (source,) = [line for line in printed.split("\n") if line.startswith("S-1")]
     assert source.split("\t")[1] == " ".join(["__fr__", *["drei"] * 5])  # and the end symbol
 
 

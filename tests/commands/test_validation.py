@@ -1,6 +1,5 @@
 """Scores during training: right, the same for all workers, and without a trace in the training."""
 
-import itertools
 import json
 import re
 from collections import Counter
@@ -8,22 +7,24 @@ from unittest import mock
 
 import pytest
 import torch
-from support.commands import hypotheses, succeed, two_workers
+from support.commands import exit_code, hypotheses, succeed, two_workers
 from support.covering import mostly_full
 from support.data import (
     CROSS_ENTROPY,
+    DIRECTIONS,
     INSTRUCL,
     NUMBERS,
     TASK,
     TDO,
+    VALIDATED,
     databin,
+    databin_zero_shot,
     generate,
-    kept_logging,
     train,
 )
 from support.made import made_once
+from support.prepared import prepared
 from support.trainings import assert_same_parameters
-from support.zero_shot import DIRECTIONS, VALIDATED, databin_zero_shot
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
 BASE = (*VALIDATED, *TDO, *CROSS_ENTROPY, "--validate-interval-updates", "3")
@@ -146,34 +147,25 @@ def test_off_target_share_is_of_the_chosen_identifier(tmp_path):
 
 def test_a_prepared_folder_has_zero_shot_sets_and_knows_its_languages(tmp_path):
     """From text to scores: `tdo preprocess --join-valid`, and the identifier that comes with it."""
-    from tdo_plugin.cli import main
-
-    text, data = tmp_path / "text", tmp_path / "data"
-    text.mkdir()
-    rows = list(itertools.permutations(range(7), 3))
-    for split, start in (("train", 0), ("valid", 150)):
-        for pair, language in (("en-de", "en"), ("en-de", "de"), ("en-fr", "en"), ("en-fr", "fr")):
-            words = NUMBERS[language].split()
-            side = "".join(" ".join(words[n] for n in row) + "\n" for row in rows[start:][:150])
-            (text / f"{split}.{pair}.{language}").write_text(side, encoding="utf-8")
-    with kept_logging():
-        words = ["preprocess", str(text), str(data), "--vocab-size", "60", "--join-valid", "50"]
-        assert main(words) == 0
+    text, data = prepared().root.with_name("text"), tmp_path / "data"
+    words = ("preprocess", text, data, "--vocab-size", "150")
+    assert exit_code(*words, "--join-valid", "5") == 0
     flags = (*VALIDATED[:2], "--langs", "en,de,fr", "--lang-pairs", "en-de,de-en,en-fr,fr-en")
     flags = (*flags, *VALIDATED[6:], *TDO, *CROSS_ENTROPY, "--max-update", "1")
     folder = tmp_path / "found"
-    train(folder, *flags, "--eval-translation", "zero-shot", "--eval-sentences", "20", data=data)
+    train(folder, *flags, "--eval-translation", "zero-shot", "--eval-sentences", "5", data=data)
     both = lines(folder)
     found = [(line["direction"], line["sentences"]) for line in both]
-    assert found == [("de-fr", 20), ("fr-de", 20)]
-    german, french = NUMBERS["de"].split(), NUMBERS["fr"].split()
+    assert found == [("de-fr", 5), ("fr-de", 5)]
+    english = [(text / f"valid.en-{code}.en").read_text().splitlines() for code in ("de", "fr")]
+    sides = [(text / f"valid.en-{code}.{code}").read_text().splitlines() for code in ("de", "fr")]
+    german, french = (dict(zip(*pair, strict=True)) for pair in zip(english, sides, strict=True))
+    pairs = {(german[line], french[line]) for line in german.keys() & french}
     for example in both[0]["examples"]:
-        numbers = [german.index(word) for word in example["source"].split()]
-        assert example["reference"] == " ".join(french[number] for number in numbers)
+        assert (example["source"], example["reference"]) in pairs
     assert all(0 <= line["off"] <= 100 for line in both)
-    with kept_logging():
-        assert main(words[:5]) == 2  # other settings
-        assert main([*words[:5], "--fresh"]) == 0
+    assert exit_code(*words) == 2  # other settings
+    assert exit_code(*words, "--fresh") == 0
     assert list(data.rglob("valid.en-de.*")) and not list(data.rglob("valid.de-fr.*"))
 
 

@@ -6,9 +6,7 @@ import pytest
 import torch
 from speed.reference_ops import ReferenceBuilder
 from support.built_models import moved
-from support.languages import tell_languages
-from support.parity_cases import EOS, PAD, VOCABULARY
-from support.parity_models import build
+from support.parity_cases import EOS, PAD, VOCABULARY, build, tell_languages
 
 from tdo_plugin.modules.builder import Builder
 

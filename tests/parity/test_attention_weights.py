@@ -4,12 +4,10 @@ import math
 
 import pytest
 import torch
-from support.parity_cases import CASES, PAD, name_of
+from support.parity_cases import CASES, EXACT, PAD, name_of
 from support.reference import Reference
 
 from tdo_plugin.analysis.explanation.attention_weights import pair_weights
-
-EXACT = {"rtol": 0, "atol": 1e-9}
 
 
 class WeighingReference(Reference):

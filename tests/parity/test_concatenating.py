@@ -5,11 +5,9 @@ import torch
 from fairseq.search import BeamSearch
 from fairseq.sequence_generator import SequenceGenerator
 from support.concatenating import DICTIONARY, concatenating, criterion, sample, two_stream
-from support.parity_cases import CASES, EOS, PAD, name_of
-from support.parity_models import gradients
-from support.searching import readable
+from support.parity_cases import CASES, EOS, EXACT, PAD, gradients, name_of
+from support.searching import assert_same, readable
 
-EXACT = {"rtol": 0, "atol": 1e-9}
 REFUSED = {"num_languages", "cut_residual", "tpdm_layer"}
 JOINT = [
     case
@@ -117,12 +115,7 @@ def found(model, source, beam):
 @pytest.mark.parametrize("case", JOINT, ids=name_of)
 def test_search(case, beam, make_model, batch):
     model = two_stream(make_model(**case))
-    ours = found(model, batch[0], beam)
-    plain = found(concatenating(model), batch[0], beam)
-    for hypotheses, expected in zip(ours, plain, strict=True):
-        assert [tokens for tokens, _ in hypotheses] == [tokens for tokens, _ in expected]
-        # fairseq sums scores in single precision
-        assert [s for _, s in hypotheses] == pytest.approx([s for _, s in expected], abs=1e-6)
+    assert_same(found(model, batch[0], beam), found(concatenating(model), batch[0], beam))
 
 
 def test_sentences_leave_these_searches_at_different_steps(make_model, batch):

@@ -3,20 +3,19 @@
 import pytest
 import torch
 from support.covering import in_turn
-from support.parity_cases import CASES, EOS, MERGED, PAD, TWO_STAGE, name_of
-
-EXACT = {"rtol": 0, "atol": 1e-9}
+from support.parity_cases import CACHES, CASES, EOS, EXACT, OWN_PARTS, PAD, name_of, padding_first
 
 
 @pytest.mark.parametrize(
-    ("case", "left", "steps"), in_turn(CASES, (False, True), ([1] * 6, [2, 1, 3])), ids=name_of
+    ("case", "left", "steps"),
+    in_turn(CASES + OWN_PARTS, (False, True), ([1] * 6, [2, 1, 3])),
+    ids=name_of,
 )
 def test_incremental_equals_full(case, steps, left, make_model, batch):
     """Of targets padded on either side, as prefixes of different lengths are on the left."""
     model = make_model(**case)
     source, previous, _ = batch
-    if left:
-        previous = torch.stack([torch.cat([row[row == PAD], row[row != PAD]]) for row in previous])
+    previous = padding_first(previous) if left else previous
     state = model.encode(source)
     full = model.decode(previous, state)
     cache, done, pieces = model.new_cache(), 0, []
@@ -51,7 +50,7 @@ def test_reorder_permutes_selects_and_shrinks(make_model, batch):
     torch.testing.assert_close(twice.source_kv[0].key, state.source_kv[0].key[[2, 3]])
 
 
-@pytest.mark.parametrize("case", [TWO_STAGE, MERGED[0]], ids=name_of)
+@pytest.mark.parametrize("case", CACHES, ids=name_of)
 def test_cache_reorder_follows_rows(case, make_model, batch):
     model = make_model(**case)
     source, previous, _ = batch
@@ -117,7 +116,7 @@ def test_one_row_stands_for_all_that_are_alike(case, make_model, batch):
         torch.testing.assert_close(later, model.decode(tokens, state)[:, 1:], **EXACT)
 
 
-@pytest.mark.parametrize("case", [TWO_STAGE, MERGED[0]], ids=name_of)
+@pytest.mark.parametrize("case", CACHES, ids=name_of)
 def test_many_rows_need_no_cache(case, make_model, batch):
     model = make_model(**case)
     source, previous, _ = batch
@@ -129,7 +128,7 @@ def test_many_rows_need_no_cache(case, make_model, batch):
     torch.testing.assert_close(shared[real], apart[real], **EXACT)
 
 
-@pytest.mark.parametrize("case", [TWO_STAGE, MERGED[0]], ids=name_of)
+@pytest.mark.parametrize("case", CACHES, ids=name_of)
 def test_long_targets_need_more_than_the_first_buffer(case, make_model, batch):
     model = make_model(**case)
     torch.manual_seed(3)

@@ -2,13 +2,12 @@
 
 import pytest
 import torch
-from support.parity_cases import DISENTANGLED, PAD, name_of
+from support.parity_cases import DISENTANGLED, EXACT, PAD, name_of
 from support.reference import Reference
 
 from tdo_plugin.modules.methods.disentangler import CAPTURED
 from tdo_plugin.modules.source_state import SourceRequest
 
-EXACT = {"rtol": 0, "atol": 1e-9}
 CASES = [case for case in DISENTANGLED if case.get("tpdm_layer")]
 
 

@@ -5,24 +5,17 @@ import math
 import pytest
 import torch
 from support.covering import in_turn
-from support.parity_cases import CASES, EOS, PAD, name_of
-from support.parity_models import gradients
-from support.reference import Reference
+from support.parity_cases import CASES, EOS, EXACT, PAD, gradients, name_of
+from support.reference import Reference, equation_8
 
 from tdo_plugin.modules.losses.instrucl_loss import (
     identity_source,
     instrucl_loss,
     instruction_index,
-    tag_share_weights,
 )
 from tdo_plugin.modules.source_state import SourceRequest
 
-EXACT = {"rtol": 0, "atol": 1e-9}
 SHARED = [case for case in CASES if case.get("share_embeddings", "all") == "all"]
-
-
-def cosine(a, b):
-    return (a @ b) / (a @ a).sqrt() / (b @ b).sqrt()
 
 
 def tag_state(reference, source, layer):
@@ -33,7 +26,7 @@ def tag_state(reference, source, layer):
     return state[0, 0]
 
 
-def equation_8(reference, source, target, layer, temperature):
+def losses_apart(reference, source, target, layer, temperature):
     """Each sentence on its own, without padding, from the reference's states."""
     anchors, positives = [], []
     for row in range(len(source)):
@@ -42,16 +35,7 @@ def equation_8(reference, source, target, layer, temperature):
         identity = torch.cat([words[:, :1], target_words], 1)
         anchors.append(tag_state(reference, words, layer))
         positives.append(tag_state(reference, identity, layer))
-    losses = []
-    for i, anchor in enumerate(anchors):
-        positive = (cosine(anchor, positives[i]) / temperature).exp()
-        negatives = [
-            (cosine(anchor, negative) / temperature).exp()
-            for j, negative in enumerate(anchors)
-            if j != i
-        ]
-        losses.append(-(positive / (positive + sum(negatives))).log())
-    return torch.stack(losses)
+    return equation_8(anchors, positives, temperature)
 
 
 @pytest.mark.parametrize(("case", "temperature"), in_turn(SHARED, [1.0, 0.1]), ids=name_of)
@@ -68,7 +52,7 @@ def test_values_and_gradients(case, temperature, make_model, batch):
             ]
         )
         losses = instrucl_loss(*main.token_states, *side.token_states, temperature)
-        expected = equation_8(Reference(model), source, target, layer, temperature)
+        expected = losses_apart(Reference(model), source, target, layer, temperature)
         torch.testing.assert_close(losses, expected, **EXACT)
         pair = (gradients(loss.sum(), model) for loss in (losses, expected))
         torch.testing.assert_close(*pair, **EXACT)
@@ -100,8 +84,3 @@ def test_equal_states_give_the_logarithm_of_the_batch():
 def test_half_precision_does_not_overflow():
     state = torch.full((3, 8), 200.0).half()
     assert torch.isfinite(instrucl_loss(state, -state)).all()
-
-
-def test_tag_shares():
-    weights = tag_share_weights(torch.tensor([4, 4, 4, 7]))
-    assert weights.tolist() == [0.25, 0.25, 0.25, 0.75]

@@ -6,8 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 import torch
-from support.parity_cases import CASES, NUMBERS, PAD, name_of
-from support.parity_models import gradients
+from support.parity_cases import CASES, NUMBERS, PAD, gradients, name_of
 
 from tdo_plugin.criterions.lexical import Lexical
 from tdo_plugin.criterions.loss_terms import ModelOutputs, Update

@@ -44,6 +44,12 @@ def gated(plain, masks, general, zero_shot="union"):
     return model
 
 
+def with_masks(plain):
+    """The model, masks for it, and the model that has them."""
+    masks, general = drawn(plain)
+    return plain, masks, general, gated(plain, masks, general)
+
+
 def told(model, sources=SOURCES, targets=TARGETS, switched=True):
     aware = targets if model.spec.language_aware else None
     neurons = model.neurons(sources, targets) if switched else None
@@ -82,9 +88,7 @@ def forward(model, batch, **which):
 
 @pytest.mark.parametrize("case", CASES, ids=name_of)
 def test_a_mixed_batch_equals_each_sentence_alone(case, make_model, batch):
-    plain = make_model(**case)
-    masks, general = drawn(plain)
-    model = gated(plain, masks, general)
+    plain, masks, _, model = with_masks(make_model(**case))
     features = forward(model, batch)
     unlike = forward(model, batch, sources=torch.zeros(4).long(), targets=torch.ones(4).long())
     for row, (source, target) in enumerate(zip(SOURCES.tolist(), TARGETS.tolist(), strict=True)):
@@ -98,7 +102,7 @@ def test_a_mixed_batch_equals_each_sentence_alone(case, make_model, batch):
 
 @pytest.mark.parametrize("case", CASES, ids=name_of)
 def test_decoding_step_by_step_equals_the_whole(case, make_model, batch):
-    model = gated(make_model(**case), *drawn(make_model(**case)))
+    *_, model = with_masks(make_model(**case))
     source, previous, _ = batch
     real = previous.ne(PAD)
     state = type(model).encode_all(model, [SourceRequest(source, context=told(model))])[0]
@@ -112,7 +116,7 @@ def test_decoding_step_by_step_equals_the_whole(case, make_model, batch):
 
 
 def test_beams_and_chosen_sentences_keep_their_masks(make_model, batch):
-    model = gated(make_model(**TOPOLOGIES[1]), *drawn(make_model(**TOPOLOGIES[1])))
+    *_, model = with_masks(make_model(**TOPOLOGIES[1]))
     source, previous, _ = batch
     state = type(model).encode_all(model, [SourceRequest(source, context=told(model))])[0]
     whole = forward(model, batch)
@@ -127,9 +131,7 @@ def test_beams_and_chosen_sentences_keep_their_masks(make_model, batch):
 @pytest.mark.parametrize("case", CASES, ids=name_of)
 def test_gradients_outside_the_masks_are_exactly_zero(case, make_model, batch):
     """And inside they are those of the sentences one by one."""
-    plain = make_model(**case)
-    masks, general = drawn(plain)
-    model = gated(plain, masks, general)
+    plain, masks, general, model = with_masks(make_model(**case))
     _, previous, _ = batch
     torch.manual_seed(3)
     weighting = torch.randn(*previous.shape, plain.spec.model_dim, dtype=torch.float64)
@@ -195,9 +197,7 @@ def test_pairs_without_a_mask(make_model, batch):
 
 
 def test_what_a_checkpoint_keeps(make_model):
-    plain = make_model(**TOPOLOGIES[0])
-    masks, general = drawn(plain)
-    model = gated(plain, masks, general)
+    plain, masks, _, model = with_masks(make_model(**TOPOLOGIES[0]))
     before = set(model.state_dict())
     model.neurons(torch.tensor([0]), torch.tensor([2]))  # a row more in the gates
     added = {name for name in model.state_dict() if name not in plain.state_dict()}
@@ -209,9 +209,7 @@ def test_what_a_checkpoint_keeps(make_model):
 @pytest.mark.parametrize("case", [TOPOLOGIES[0], TOPOLOGIES[1]], ids=name_of)
 def test_what_no_pair_uses_never_moves(case, make_model, batch):
     """Whatever the optimizer: Adam with a decoupled weight decay, momentum, clipped gradients."""
-    plain = make_model(**case)
-    masks, general = drawn(plain)
-    model = gated(plain, masks, general)
+    _, masks, general, model = with_masks(make_model(**case))
     unused = ~(masks.any(0) | general)
     widths = [part.out_features for part in projections(model.stack).values()]
     parts = list(zip(projections(model.stack).items(), unused.split(widths), strict=True))
@@ -235,9 +233,8 @@ def test_what_no_pair_uses_never_moves(case, make_model, batch):
 
 
 def test_masks_in_mixed_precision(make_model, batch):
-    plain = make_model(**TOPOLOGIES[1])
-    masks, general = drawn(plain)
-    model = gated(plain, masks, general).float()
+    plain, masks, general, model = with_masks(make_model(**TOPOLOGIES[1]))
+    model.float()
     expected = forward(model, batch)
     with torch.autocast("cpu", torch.bfloat16):
         features = forward(model, batch)

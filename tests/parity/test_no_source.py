@@ -4,14 +4,12 @@ from collections import Counter
 
 import pytest
 import torch
-from support.parity_cases import CASES, PAD, TWO_STAGE, name_of
-from support.parity_models import gradients
+from support.parity_cases import CASES, EXACT, PAD, TWO_STAGE, gradients, name_of
 from support.reference import Reference, positions_of
 
 from tdo_plugin.modules.source_state import SourceRequest
 from tdo_plugin.modules.token_context import NO_CONTEXT, TokenContext
 
-EXACT = {"rtol": 0, "atol": 1e-9}
 # how deep a stage is changes nothing here
 JOINT = [
     case for case in CASES if case["topology"] == "decoder-only" and case.get("target_layer") != 3

@@ -2,8 +2,8 @@
 
 import pytest
 import torch
-from fairseq.models import FairseqDecoder, FairseqEncoder, FairseqEncoderDecoderModel
 from fairseq.sequence_generator import SequenceGenerator
+from support.built_models import padded
 from support.pretrained import (
     NLLB_CODES,
     PAD,
@@ -11,10 +11,10 @@ from support.pretrained import (
     folder,
     loaded,
     original_model,
-    padded,
     pieces,
     that_ends_sooner,
 )
+from support.searching import readable
 
 from tdo_plugin.models.forced_tag import FreeTagGenerator
 
@@ -25,10 +25,16 @@ LONGEST = 9  # target, with its tag
 
 @pytest.fixture(scope="module", params=FAMILIES)
 def both(request, tmp_path_factory):
-    """(the original, its tokenizer, the converted model, its dictionary)."""
-    out = tmp_path_factory.mktemp("converted") / "whole"
-    convert(folder(request.param), out, family=request.param, to="tdo_encoder_decoder")
-    return *original_model(request.param), *loaded(out)
+    """(the original, its tags, the converted model, its dictionary)."""
+    return pair_of(request.param, folder(request.param), tmp_path_factory.mktemp("converted"))
+
+
+def pair_of(family, path, out):
+    """Likewise, of an original in a folder."""
+    convert(path, out / "whole", family=family, to="tdo_encoder_decoder")
+    original, tokenizer = original_model(family, path)
+    tags = [tag_of(tokenizer, language) for language in ("en", "fr")]
+    return original, tags, *loaded(out / "whole")
 
 
 def sentences(rows: int, longest: int, first: int, seed: int):
@@ -53,65 +59,22 @@ def tag_of(tokenizer, language):
 
 
 def test_every_logit_is_the_originals(both):
-    original, tokenizer, model, dictionary = both
-    english, french = (tag_of(tokenizer, language) for language in ("en", "fr"))
+    original, (english, french), model, dictionary = both
     source = sentences(9, 6, english, 1)
     target = [[EOS, *sentence[:-1]] for sentence in sentences(9, 7, french, 2)]
     previous = padded(target, left=False)
-    ids = padded(source, left=False)
+    ids, real = padded(source, left=False), previous.ne(PAD)
     with torch.no_grad():
         expected = original(
             input_ids=ids,
             attention_mask=ids.ne(PAD),
             decoder_input_ids=previous,
-            decoder_attention_mask=previous.ne(PAD),
+            decoder_attention_mask=real,
         ).logits
         for left in (True, False):
             logits, _ = model(padded(source, left), prev_output_tokens=previous)
             assert logits.shape == (9, previous.shape[1], len(dictionary))
-            real = previous.ne(PAD)
             torch.testing.assert_close(logits[real], expected[real], rtol=0, atol=1e-10)
-
-
-class _Encoder(FairseqEncoder):
-    """The original's encoder as fairseq's search calls it."""
-
-    def __init__(self, original):
-        super().__init__(None)
-        self.original = (original,)
-
-    def forward(self, src_tokens, src_lengths=None):
-        seen = src_tokens.ne(PAD)
-        (model,) = self.original
-        states = model.get_encoder()(input_ids=src_tokens, attention_mask=seen)
-        return {"encoder_out": [states.last_hidden_state], "seen": [seen]}
-
-    def reorder_encoder_out(self, encoder_out, new_order):
-        return {
-            key: [tensors[0].index_select(0, new_order)] for key, tensors in encoder_out.items()
-        }
-
-
-class _Decoder(FairseqDecoder):
-    """The original's decoder likewise, which reads the whole prefix at every step."""
-
-    def __init__(self, original):
-        super().__init__(None)
-        self.original = (original,)
-
-    def forward(self, prev_output_tokens, encoder_out=None, **unused):
-        (model,) = self.original
-        return (
-            model(
-                encoder_outputs=(encoder_out["encoder_out"][0],),
-                attention_mask=encoder_out["seen"][0],
-                decoder_input_ids=prev_output_tokens,
-            ).logits,
-            None,
-        )
-
-    def max_positions(self):
-        return 1024
 
 
 def searched(model, dictionary, source, tag, beam, kind=SequenceGenerator):
@@ -121,32 +84,12 @@ def searched(model, dictionary, source, tag, beam, kind=SequenceGenerator):
     sample = {"net_input": {"src_tokens": tokens, "src_lengths": tokens.ne(PAD).sum(1)}}
     with torch.no_grad():
         ranked = search.generate([model], sample, prefix_tokens=torch.full((len(source), 1), tag))
-    return [
-        [(hypothesis["tokens"].tolist(), float(hypothesis["score"])) for hypothesis in each]
-        for each in ranked
-    ]
-
-
-def test_all_beams_are_the_originals(both):
-    """One search, on both models."""
-    original, tokenizer, model, dictionary = both
-    english, french = (tag_of(tokenizer, language) for language in ("en", "fr"))
-    source = sentences(12, 6, english, 3)
-    plain = FairseqEncoderDecoderModel(_Encoder(original), _Decoder(original))
-    expected = searched(plain, dictionary, source, french, 4)
-    ranked = searched(model, dictionary, source, french, 4)
-    for ours, theirs in zip(ranked, expected, strict=True):
-        assert [tokens for tokens, _ in ours] == [tokens for tokens, _ in theirs]
-        assert [score for _, score in ours] == pytest.approx(
-            [score for _, score in theirs], abs=1e-5
-        )  # single precision
-    assert len({len(tokens) for each in ranked for tokens, _ in each}) > 2
+    return readable(ranked)
 
 
 def test_its_own_greedy_search_says_the_same(both):
     """The two libraries' beam searches end differently, but one beam leaves no choice."""
-    original, tokenizer, model, dictionary = both
-    english, french = (tag_of(tokenizer, language) for language in ("en", "fr"))
+    original, (english, french), model, dictionary = both
     source = sentences(12, 6, english, 3)
     ids = padded(source, left=False)
     expected = original.generate(
@@ -181,11 +124,8 @@ class _EndsAtTheLimit:
 @pytest.mark.parametrize("family", FAMILIES)
 def test_with_a_free_tag_its_own_beam_search_says_the_same(family, tmp_path):
     """All translations with their scores; where the tag counts, many are others."""
-    out = tmp_path / "whole"
     changed = that_ends_sooner(family, tmp_path / "original")
-    convert(changed, out, family=family, to="tdo_encoder_decoder")
-    (original, tokenizer), (model, dictionary) = original_model(family, changed), loaded(out)
-    english, french = (tag_of(tokenizer, language) for language in ("en", "fr"))
+    original, (english, french), model, dictionary = pair_of(family, changed, tmp_path)
     source = sentences(60, 6, english, 3)
     ids, differing, lengths = padded(source, left=False), 0, set()
     for beam in (2, 4):

@@ -2,19 +2,16 @@
 
 import pytest
 import torch
-from support.parity_cases import CASES, EOS, PAD, TOPOLOGIES, VOCABULARY, name_of
-from support.parity_models import build, gradients
+from support.parity_cases import CASES, EOS, EXACT, PAD, VOCABULARY, build, gradients, name_of
 from support.reference import Reference
 
 from tdo_plugin.modules.losses.reconstruction_loss import reconstruction_loss, reconstruction_target
 from tdo_plugin.modules.source_state import SourceRequest
 
-EXACT = {"rtol": 0, "atol": 1e-9}
 SMOOTHING = 0.1
 KINDS = {"lm": 1, "ae": 0}  # how many tokens later stands what a position predicts
 TAGS = torch.tensor([VOCABULARY - 1, VOCABULARY - 2])
 TAG = int(TAGS[0])
-PLACES = {"in front": 0, "at the end": -1, "none": None}  # where a source's tag stands
 
 
 def smoothed(log_probs, token):
@@ -35,24 +32,20 @@ def source_logits(model, row):
     return (features @ model.embeddings.output_weight.T)[0]
 
 
-def with_tags(source, place="in front"):
-    """The source with other words for the tags within it, and a tag there."""
+def with_tags(source):
+    """The source with other words for the tags within it, and one in front."""
     source = torch.where(torch.isin(source, TAGS), 4, source)
-    if PLACES[place] is not None:
-        for row in source:
-            row[(row != PAD).nonzero()[PLACES[place], 0]] = TAGS[len(row) % 2]
+    source[torch.arange(len(source)), source.ne(PAD).int().argmax(1)] = TAGS[0]
     return source
 
 
-def expected(model, source, kind, place="in front"):
-    """Loss and likelihood, sentence by sentence and token by token."""
+def expected(model, source, kind):
+    """Loss and likelihood, sentence by sentence and token by token, of what follows the tag."""
     loss, nll = 0.0, 0.0
     for row in source:
         row = row[row != PAD]
         log_probs = source_logits(model, row).log_softmax(-1)
-        # a tag is given; language modelling has nothing before the first token
-        first = 1 if place == "in front" or kind == "lm" else 0
-        for position in range(first, len(row) - (place == "at the end")):
+        for position in range(1, len(row)):
             token, predicted = row[position], log_probs[position - KINDS[kind]]
             loss, nll = loss + smoothed(predicted, token), nll - predicted[token]
     return loss, nll
@@ -75,20 +68,6 @@ def test_values_and_gradients(case, kind, make_model, batch):
         torch.testing.assert_close(loss, expected_loss, **EXACT)
         torch.testing.assert_close(likelihood, nll.detach(), **EXACT)
         torch.testing.assert_close(gradients(loss, model), theirs, **EXACT)
-
-
-@pytest.mark.parametrize("place", PLACES)
-@pytest.mark.parametrize("kind", KINDS)
-def test_where_the_tag_stands(kind, place, make_model, batch):
-    """In front, in place of the source's end, and not at all, as where the target has it."""
-    model = make_model(**TOPOLOGIES[3])
-    source = with_tags(batch[0], place)
-    state = model.encode_all([SourceRequest(source, (3,))])[0]
-    tokens = reconstruction_target(source, kind, TAGS, PAD)
-    loss, likelihood = reconstruction_loss(model, state, tokens, SMOOTHING)
-    expected_loss, nll = expected(model, source, kind, place)
-    torch.testing.assert_close(loss, expected_loss, **EXACT)
-    torch.testing.assert_close(likelihood, nll.detach(), **EXACT)
 
 
 def test_targets():

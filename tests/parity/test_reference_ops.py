@@ -5,8 +5,7 @@ from contextlib import nullcontext
 import pytest
 import torch
 from speed.reference_ops import OPS
-from support.parity_cases import CASES, EOS, PAD, TWO_STAGE, name_of
-from support.parity_models import gradients
+from support.parity_cases import CASES, EOS, EXACT, PAD, TWO_STAGE, gradients, name_of
 
 from tdo_plugin.modules import packed_batch
 from tdo_plugin.modules.attention import any_kernel
@@ -21,8 +20,6 @@ from tdo_plugin.modules.linear import (
 )
 from tdo_plugin.modules.losses.instrucl_loss import identity_source, instruction_index
 from tdo_plugin.modules.source_state import SourceRequest
-
-EXACT = {"rtol": 0, "atol": 1e-9}
 
 
 def results(model, source, previous, target):
@@ -106,7 +103,6 @@ def test_every_name_is_one_operation(make_model):
 
 def test_packed_products_are_of_the_same_weights():
     """Also where they are not packed: few rows, no gradients, or a mixed-precision region."""
-    torch.manual_seed(0)
     projections = [Projection(6, 6) for _ in range(3)]
     for rows in (1, 40):
         x = torch.randn(rows, 6, requires_grad=True)
@@ -147,7 +143,6 @@ def kept_by(module, *inputs):
 
 @pytest.mark.parametrize("norm", [LayerNorm, torch.nn.LayerNorm])
 def test_what_a_norm_gives_is_made_again(norm):
-    torch.manual_seed(0)
     x = torch.randn(50, 8, requires_grad=True)
     module = torch.nn.Sequential(norm(8), Linear(8, 3))
     size = x.numel() * x.element_size()
@@ -170,7 +165,6 @@ def test_pieces_are_put_together_again(make_model, batch, monkeypatch):
 
 def test_a_norm_whose_output_was_changed_in_place():
     """As a gate on it would do: the projection then keeps what it reads."""
-    torch.manual_seed(0)
     x = torch.randn(50, 8, dtype=torch.float64)
     pair = []
     for norm in (LayerNorm(8), torch.nn.LayerNorm(8)):

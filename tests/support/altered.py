@@ -5,8 +5,10 @@ How a file is altered is drawn by hypothesis, which reduces what goes wrong to t
 
 import contextlib
 import copy
+import functools
 import io
 import json
+import operator
 import re
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -16,9 +18,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 from hypothesis.strategies import DataObject, DrawFn, SearchStrategy
-from support.data import kept_logging
-
-from tdo_plugin.cli import main
+from support.commands import exit_code
 
 REFUSED, SAME, OTHER = "refused", "same result", "another result"
 LONGEST = 4000  # characters of a message
@@ -37,66 +37,40 @@ Alter = Callable[[bytes], SearchStrategy[bytes]]
 
 @dataclass(frozen=True)
 class Said:
-    """What commands said and wrote.
+    """What commands said and wrote."""
 
-    Attributes:
-        code: the largest exit code.
-        output: standard output, and text that was written.
-        errors: lines of standard error.
-    """
-
-    code: int
-    output: str
-    errors: tuple[str, ...]
+    code: int  # the largest exit code
+    output: str  # standard output, and text that was written
+    errors: tuple[str, ...]  # lines of standard error
 
 
 @dataclass(frozen=True)
 class Subject:
-    """Files of a kind, and the commands that read them.
-
-    Attributes:
-        name: of the kind.
-        make: gives the folder of whole files, which stays as it is.
-        alter: by pattern of file names, how one is changed.
-        run: what the commands say of a folder of such files.
-        has_choices: whether another value may be another choice, with another result.
-    """
+    """Files of a kind, and the commands that read them."""
 
     name: str
-    make: Callable[[], Path]
-    alter: Mapping[str, Alter]
-    run: Callable[[Path], Said]
-    has_choices: bool = True
+    make: Callable[[], Path]  # gives the folder of whole files, which stays as it is
+    alter: Mapping[str, Alter]  # by pattern of file names, how one is changed
+    run: Callable[[Path], Said]  # what the commands say of a folder of such files
+    has_choices: bool = True  # whether another value may be another choice, with another result
 
 
 def tdo(folder: Path, *commands: Sequence[object]) -> Said:
     """What commands of `tdo` say, up to the first that refuses."""
     code, output, errors = 0, io.StringIO(), io.StringIO()
     for words in commands:
-        with (
-            kept_logging(),
-            contextlib.redirect_stdout(output),
-            contextlib.redirect_stderr(errors),
-        ):
-            try:
-                ended = main([str(word) for word in words])
-            except SystemExit as end:
-                ended = int(end.code or 0)
-        code = max(code, ended)
-        if ended > 1:
+        with contextlib.redirect_stdout(output), contextlib.redirect_stderr(errors):
+            code = max(code, exit_code(*words) or 0)
+        if code > 1:
             break
     out, err = (said.getvalue().replace(str(folder), HERE) for said in (output, errors))
     return Said(code, out, tuple(err.splitlines()))
 
 
 def outcome(subject: Subject, usual: Said, data: DataObject, scratch: Path) -> str:
-    """Alter one file of a copy, run the commands, and check how they end.
+    """Alter one file of a copy as ``data`` draws it, run the commands, and check how they end.
 
-    Args:
-        subject: what is altered.
-        usual: what its commands say without a change.
-        data: draws the change.
-        scratch: an empty folder's name.
+    They usually say ``usual``. The copy is ``scratch``, which is not there before and afterwards.
     """
     shutil.copytree(subject.make(), scratch)
     try:
@@ -170,9 +144,7 @@ def _places(value: Any, above: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]
 
 
 def _at(document: Any, way: Sequence[Any]) -> Any:
-    for key in way:
-        document = document[key]
-    return document
+    return functools.reduce(operator.getitem, way, document)
 
 
 def _near(value: Any) -> SearchStrategy[Any]:

@@ -4,7 +4,7 @@ import itertools
 import json
 import logging
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -20,11 +20,12 @@ from support.altered import (
     altered_lines,
     tdo,
 )
-from support.data import kept_logging
+from support.data import TAG, generation, kept_logging, training_arguments
 from support.made import made_once
 from support.prepared import prepared
 
 from tdo_compat.errors import one_line
+from tdo_plugin.data.databin import read_data_folder
 from tdo_plugin.evaluation.report import heatmap
 
 DIRECTIONS = ("en-de", "de-en", "de-fr", "fr-de")
@@ -193,10 +194,6 @@ def _curve(folder: Path) -> Said:
 # --- data folders --------------------------------------------------------------------------------
 
 
-def _folder() -> Path:
-    return prepared().root
-
-
 def _listed(folder: Path) -> Said:
     """What is taken from a folder's lists, without looking at all of its files."""
     config = _settings() / "system.conf"
@@ -226,39 +223,34 @@ def _loaded(folder: Path) -> Said:
 
 
 def _sentences(folder: Path) -> Iterator[str]:
-    from tdo_plugin.data.databin import read_data_folder
+    from fairseq import tasks
 
+    logging.disable(logging.CRITICAL)
     data = read_data_folder(folder)
-    words = [data.path, "--task", "tdo_translation", "--langs", ",".join(data.languages)]
-    words += ["--encoder-langtok", "tgt", "--max-tokens", "500"]
-    pairs = ("--lang-pairs", ",".join(data.directions))
-    task = _task("training", [*words, *pairs, "--arch", "tdo_transformer"])
+    flags = ["--task", "tdo_translation", *TAG, "--max-tokens", "500"]
+    flags += ["--langs", ",".join(data.languages), "--lang-pairs", ",".join(data.directions)]
+    arguments = training_arguments(*flags, "--arch", "tdo_transformer", data=data.path)
+    task = tasks.setup_task(arguments)
     yield " ".join(task.source_dictionary.symbols)
     for split in ("train", "valid"):
         task.load_dataset(split, epoch=1, combine=True)
         yield from _items(task.dataset(split))
     for direction in data.test_directions[::2]:  # each test set has two
         source, target = direction.split("-")
-        task = _task("generation", [*words, *pairs, "-s", source, "-t", target, "--path", "x"])
+        _, task = generation(*flags, "-s", source, "-t", target, data=data.path)
         task.load_dataset("test")
         yield from _items(task.dataset("test"))
-
-
-def _task(command: str, words: Sequence[str]) -> Any:
-    from fairseq import options, tasks
-    from fairseq.dataclass.utils import convert_namespace_to_omegaconf
-
-    parser = getattr(options, f"get_{command}_parser")()
-    args = options.parse_args_and_arch(parser, input_args=list(words))
-    logging.disable(logging.CRITICAL)
-    return tasks.setup_task(convert_namespace_to_omegaconf(args).task)
 
 
 def _items(dataset: Any) -> Iterator[str]:
     yield from (str(dataset[number]) for number in range(len(dataset)))
 
 
-LISTS = {"langs.txt": altered_lines, "*pairs.txt": altered_lines, "dict*.txt": altered_lines}
+FOLDER = {"make": lambda: prepared().root, "has_choices": False}
+LISTS = {
+    **{"prepared.json": altered_json, "langs.txt": altered_lines},
+    **{"*pairs.txt": altered_lines, "dict*.txt": altered_lines},
+}
 SETS = {"*.idx": altered_bytes, "*.bin": altered_bytes}
 SUBJECTS = (
     Subject("scores", _scores, {"scores.json": altered_json}, _report),
@@ -266,22 +258,15 @@ SUBJECTS = (
     Subject("configs", _settings, {"*.conf": altered_lines}, _flags),
     Subject("experiments", _settings, {"*.toml": altered_lines}, _planned),
     Subject("translations", _translated, {"good/*.json": altered_json}, _scored),
-    Subject(
-        "lists of a data folder",
-        _folder,
-        {"prepared.json": altered_json, **LISTS},
-        _listed,
-        has_choices=False,
-    ),
-    Subject("sets of a data folder", _folder, SETS, _loaded, has_choices=False),
+    Subject("lists of a data folder", alter=LISTS, run=_listed, **FOLDER),
+    Subject("sets of a data folder", alter=SETS, run=_loaded, **FOLDER),
     Subject(
         "inspected data folder",
-        _folder,
-        {
+        alter={
             **{"prepared.json": altered_json, "spm.model": altered_bytes},
             **{"reference/test.*": altered_lines, **LISTS, **SETS},
         },
-        lambda folder: tdo(folder, ["inspect", folder]),
-        has_choices=False,
+        run=lambda folder: tdo(folder, ["inspect", folder]),
+        **FOLDER,
     ),
 )

@@ -3,13 +3,17 @@
 import json
 import random
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 
-from support.data import NUMBERS, databin, preprocess
+from support.data import CROSS_ENTROPY, NUMBERS, TASK, TDO, TRAIN, databin, iterate, preprocess
 from support.made import made_once
 
 LINES = {"de": 40, "fr": 10}
 MOST = 5  # words of a sentence
+
+
+SYNTHETIC = {"de-en": 30, "en-fr": 11}
 
 
 @made_once
@@ -18,43 +22,57 @@ def monolingual(folder: Path) -> None:
 
     Its sentences repeat one word of two, so that none is a sentence of the pairs.
     """
-    text = databin().parent / "text"
-    shutil.copy(text / "dict.txt", folder)
     drawn = random.Random(4)
-    for language, count in LINES.items():
-        words = NUMBERS[language].split()
-        lines = []
-        for _ in range(count):
-            pair = drawn.sample(words, 2)
-            lines.append(" ".join(pair[number % 2] for number in range(drawn.randint(1, MOST))))
-        prefix = folder / f"train.{language}"
-        prefix.with_name(f"{prefix.name}.{language}").write_text("\n".join(lines) + "\n")
-        flags = ("-s", language, "-t", language, "--only-source", "--trainpref", str(prefix))
-        preprocess(folder, *flags, "--srcdict", str(folder / "dict.txt"))
+
+    def line(words: list[str]) -> list[str]:
+        pair = drawn.sample(words, 2)
+        return [pair[number % 2] for number in range(drawn.randint(1, MOST))]
+
     sets = {f"{language}-{language}": count for language, count in LINES.items()}
-    (folder / "monolingual.json").write_text(json.dumps({"settings": {}, "sets": sets}))
-
-
-SYNTHETIC = {"de-en": 30, "en-fr": 11}
+    _fill(folder, "monolingual.json", sets, line, "--only-source")
 
 
 @made_once
 def back_translated(folder: Path) -> None:
     """A folder as `tdo backtranslate` leaves it, likewise; its sources repeat one word."""
-    text = databin().parent / "text"
-    shutil.copy(text / "dict.txt", folder)
     drawn = random.Random(5)
-    for direction, count in SYNTHETIC.items():
-        for language in direction.split("-"):
-            words = NUMBERS[language].split()
-            lines = [" ".join([drawn.choice(words)] * drawn.randint(2, MOST)) for _ in range(count)]
-            (folder / f"train.{language}").write_text("\n".join(lines) + "\n", encoding="utf-8")
-        source, target = direction.split("-")
-        flags = ("-s", source, "-t", target, "--trainpref", str(folder / "train"))
-        dictionary = str(folder / "dict.txt")
-        preprocess(folder, *flags, "--srcdict", dictionary, "--tgtdict", dictionary)
-    mark = {"settings": {}, "sets": SYNTHETIC}
-    (folder / "back-translated.json").write_text(json.dumps(mark))
+
+    def line(words: list[str]) -> list[str]:
+        return [drawn.choice(words)] * drawn.randint(2, MOST)
+
+    _fill(folder, "back-translated.json", SYNTHETIC, line)
+
+
+def _fill(
+    folder: Path, mark: str, sets: dict[str, int], line: Callable[[list[str]], list[str]], *flags
+) -> None:
+    """Write and binarise so many lines for each direction, and the mark of a whole folder."""
+    dictionary = str(shutil.copy(databin().parent / "text" / "dict.txt", folder))
+    dictionaries = ("--srcdict", dictionary, "--tgtdict", dictionary)
+    for direction, count in sets.items():
+        languages = [*dict.fromkeys(direction.split("-"))]
+        name = "-".join(languages)
+        for language in languages:
+            lines = [" ".join(line(NUMBERS[language].split())) for _ in range(count)]
+            text = "\n".join(lines) + "\n"
+            (folder / f"train.{name}.{language}").write_text(text, encoding="utf-8")
+        sides = ("-s", languages[0], "-t", languages[-1], "--trainpref", folder / f"train.{name}")
+        preprocess(folder, *map(str, sides), *dictionaries, *flags)
+    (folder / mark).write_text(json.dumps({"settings": {}, "sets": sets}))
+
+
+FLAGS = ("--task", "tdo_translation", *TASK, *TRAIN, *TDO, *CROSS_ENTROPY)
+
+
+def rows_of(task, **options):
+    """(direction, source, previous output, target) of every sentence of an epoch, as symbols."""
+    for batch in iterate(task, "train", **options):
+        fed = batch["net_input"]
+        columns = (fed["src_tokens"], fed["prev_output_tokens"], batch["target"])
+        ids = zip(fed["src_lang_id"].flatten(), fed["tgt_lang_id"].flatten(), strict=True)
+        for pair, *row in zip(ids, *columns, strict=True):
+            names = (task.data_manager.lang_dict[int(language)] for language in pair)
+            yield "-".join(names), *(words(task, tokens) for tokens in row)
 
 
 def words(task, tokens):

@@ -18,6 +18,14 @@ def build(source=30, target=30, **numbers):
     return Builder(ModelSpec(**numbers), PAD).build(source, target)
 
 
+def padded(rows, left=False, width=0):
+    """Lists of token ids as a batch, padded on the left or on the right, at least so wide."""
+    width = max(width, *map(len, rows))
+    padding = [[PAD] * (width - len(row)) for row in rows]
+    both = zip(padding, rows, strict=True)
+    return torch.tensor([[*pad, *row] if left else [*row, *pad] for pad, row in both])
+
+
 @contextmanager
 def in_double_precision():
     """Tensors are made in double precision, where nothing else is said."""

@@ -1,7 +1,6 @@
 """The concatenating baseline of ``benchmarks/speed`` beside a model of the package."""
 
-import importlib.util
-import sys
+import importlib
 from argparse import Namespace
 from dataclasses import fields
 from pathlib import Path
@@ -20,11 +19,7 @@ for _number in range(VOCABULARY - len(DICTIONARY)):
 
 def speed():
     """The package that ``--user-dir benchmarks/speed`` imports, registered once."""
-    if "speed" not in sys.modules:
-        spec = importlib.util.spec_from_file_location("speed", PLACE)
-        sys.modules["speed"] = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(sys.modules["speed"])
-    return sys.modules["speed"]
+    return importlib.import_module("speed")
 
 
 def two_stream(core, dictionary=DICTIONARY):
@@ -43,23 +38,14 @@ def criterion(name, **options):
     speed()
     defaults = {field.name: field.default for field in fields(CRITERION_DATACLASS_REGISTRY[name])}
     options = Namespace(**{**defaults, "sentence_avg": False, "label_smoothing": 0.1, **options})
-    task = Namespace(
-        source_dictionary=DICTIONARY,
-        target_dictionary=DICTIONARY,
-        args=Namespace(encoder_langtok="tgt"),
-    )
+    dictionaries = {"source_dictionary": DICTIONARY, "target_dictionary": DICTIONARY}
+    task = Namespace(**dictionaries, args=Namespace(encoder_langtok="tgt"))
     return CRITERION_REGISTRY[name].build_criterion(options, task)
 
 
 def sample(batch):
     """fairseq's sample of (source, previous output, target)."""
     source, previous, target = batch
-    return {
-        "net_input": {
-            "src_tokens": source,
-            "src_lengths": source.ne(PAD).sum(1),
-            "prev_output_tokens": previous,
-        },
-        "target": target,
-        "ntokens": int(target.ne(PAD).sum()),
-    }
+    fed = {"src_tokens": source, "src_lengths": source.ne(PAD).sum(1)}
+    fed["prev_output_tokens"] = previous
+    return {"net_input": fed, "target": target, "ntokens": int(target.ne(PAD).sum())}

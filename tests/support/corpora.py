@@ -9,15 +9,15 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
+from support import folders
 from support.data import CROSS_ENTROPY, TAG, TDO, TRAIN, temporary, train
-from support.folders import files_of
 from support.layouts import CASES, Case
 from support.made import made_once
 from support.serving import Server, serving
 
 from tdo_plugin.corpora.preparing import prepare
 from tdo_plugin.corpora.sources import download
-from tdo_plugin.data.databin import DataFolder, read_data_folder
+from tdo_plugin.data.databin import DataFolder
 from tdo_plugin.launch.training import Machine, train_words
 from tdo_plugin.launch.training_config import read_config
 from tdo_plugin.runtime import steps
@@ -45,7 +45,7 @@ def make(case: Case, folder: Path, workers: int = 1) -> Path:
 
     With one worker all is done in this process, several times as fast as in one for each step.
     """
-    run_jobs = steps.run_jobs if workers > 1 else _run_here
+    run_jobs = steps.run_jobs if workers > 1 else run_here
     with (
         archives_of(case, folder) as (server, archives),
         mock.patch.object(steps, "run_jobs", run_jobs),
@@ -55,7 +55,8 @@ def make(case: Case, folder: Path, workers: int = 1) -> Path:
     return out
 
 
-def _run_here(jobs: Iterable[tuple[Step, Job]], workers: int) -> Iterator[tuple[Step, Any]]:
+def run_here(jobs: Iterable[tuple[Step, Job]], workers: int) -> Iterator[tuple[Step, Any]]:
+    """Jobs one after the other in this process."""
     return ((step, job()) for step, job in jobs)
 
 
@@ -86,11 +87,8 @@ def outcome(out: Path) -> dict[str, dict]:
 
 def contents(out: Path) -> dict[str, bytes]:
     """Every file of a data folder, but for records of how it was made."""
-    return {
-        name: path.read_bytes()
-        for name, path in files_of(out).items()
-        if name.partition("/")[0] not in UNNAMED
-    }
+    files = folders.contents(out)
+    return {name: files[name] for name in files if name.partition("/")[0] not in UNNAMED}
 
 
 def is_whole(out: Path) -> bool:
@@ -109,8 +107,3 @@ def first_update(data: DataFolder, folder: Path) -> list[dict]:
     program, path, *rest = words
     assert (program, rest.pop(0)) == ("fairseq-train", "--user-dir")
     return train(folder, *rest[1:], data=path)
-
-
-def opened(out: Path) -> DataFolder:
-    """The data folder, as commands open it."""
-    return read_data_folder(out)

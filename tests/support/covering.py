@@ -1,7 +1,8 @@
-"""Fewer cases than a full product that still hold every pair of choices."""
+"""Which cases are tested: pairs of choices instead of a full product, by tier and packages."""
 
 import itertools
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from importlib.util import find_spec
 from typing import Any
 
 import pytest
@@ -15,11 +16,8 @@ def pairwise(
 ) -> list[Case]:
     """Cases in which any two values of different choices stand together at least once.
 
-    Faults that need three choices at once are left to the tests of the parts.
-
-    Args:
-        choices: the values of each.
-        allowed: whether a case, or its first choices alone, may be.
+    Faults that need three choices at once are left to the tests of the parts. A case, or its first
+    choices alone, must be allowed.
     """
     names = list(choices)
 
@@ -31,11 +29,9 @@ def pairwise(
 
 
 def mostly_full(cases: Iterable[Any], quick: int = 1) -> list[Any]:
-    """Cases of which the first are in every tier, and the others in the full one alone.
+    """Cases for ``parametrize``, the first in every tier, and the others in the full one alone.
 
-    Args:
-        cases: what ``pytest.mark.parametrize`` is given; a tuple has a value for each name.
-        quick: how many are the first.
+    A tuple has a value for each name.
     """
     rows = list(cases)
     others = [case if isinstance(case, tuple) else (case,) for case in rows[quick:]]
@@ -46,3 +42,9 @@ def in_turn(cases: Iterable[Any], *options: Sequence[Any]) -> list[tuple[Any, ..
     """Each case once, with the next of all combinations of options: (case, option, ...)."""
     combinations = itertools.cycle(itertools.product(*options))
     return [(case, *combination) for case, combination in zip(cases, combinations, strict=False)]
+
+
+def needs(*modules: str) -> pytest.MarkDecorator:
+    """A mark that skips a test where one of these, of `scripts/setup.sh --eval`, is missing."""
+    missing = [module for module in modules if find_spec(module) is None]
+    return pytest.mark.skipif(bool(missing), reason=f"not installed: {', '.join(missing)}")

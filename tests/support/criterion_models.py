@@ -6,10 +6,10 @@ WITHOUT_TAG = ("--task", "tdo_translation", *TASK, *TRAIN)
 BASE = (*WITHOUT_TAG, *TAG)
 SMALL = ("--tdo-model-dim", "8", "--tdo-heads", "2", "--tdo-ffn-dim", "12")
 TOPOLOGIES = {
-    "tdo": ("--arch", "tdo_transformer", "--tdo-layers", "5", "--tdo-target-layer", "2"),
-    "prefix": ("--arch", "tdo_prefix_decoder_only", "--tdo-layers", "3"),
-    "causal": ("--arch", "tdo_causal_decoder_only", "--tdo-layers", "3"),
-    "encoder-decoder": ("--arch", "tdo_encoder_decoder", "--tdo-encoder-layers", "2"),
+    "tdo": ("--arch", "tdo_transformer", "--tdo-layers", "5", "--tdo-target-layer", "2", *SMALL),
+    "prefix": ("--arch", "tdo_prefix_decoder_only", "--tdo-layers", "3", *SMALL),
+    "causal": ("--arch", "tdo_causal_decoder_only", "--tdo-layers", "3", *SMALL),
+    "encoder-decoder": ("--arch", "tdo_encoder_decoder", "--tdo-encoder-layers", "2", *SMALL),
 }
 TERMS = ("--criterion", "label_smoothed_cross_entropy_terms", "--label-smoothing", "0.1")
 EXACT = {"rtol": 0, "atol": 1e-9}
@@ -17,7 +17,7 @@ EXACT = {"rtol": 0, "atol": 1e-9}
 
 def model_and_batches(*flags, topology="tdo", double=True, batches=1):
     """(task, model, criterion, batches) with dropout off."""
-    task, model, criterion = built(*BASE, *TOPOLOGIES[topology], *SMALL, *flags)
+    task, model, criterion = built(*BASE, *TOPOLOGIES[topology], *flags)
     model = (model.double() if double else model).eval()
     mixed = [batch for batch in iterate(task, "train") if len(batch["id"]) > 4][:batches]
     return task, model, criterion, mixed
@@ -34,17 +34,10 @@ def gradients(model, loss):
 
 
 class Optimizer:
-    """The parts of fairseq's optimizer that a task's step needs.
-
-    Attributes:
-        rate: the learning rate.
-    """
+    """The parts of fairseq's optimizer that a task's step needs."""
 
     def __init__(self, rate=0.01):
-        self.rate = rate
-
-    def get_lr(self):
-        return self.rate
+        self.get_lr = lambda: rate
 
     def backward(self, loss):
         loss.backward()

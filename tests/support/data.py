@@ -4,7 +4,9 @@ import atexit
 import contextlib
 import functools
 import io
+import logging
 import random
+import shutil
 import tempfile
 from pathlib import Path
 from unittest import mock
@@ -29,6 +31,8 @@ LONGEST = 7
 
 TASK = ("--langs", ",".join(LANGUAGES), "--lang-pairs", BOTH_WAYS)
 TAG = ("--encoder-langtok", "tgt")
+# also the pair without training text of `databin_zero_shot`
+DIRECTIONS = (*BOTH_WAYS.split(","), "de-fr", "fr-de")
 MODEL = (
     *("--tdo-layers", "3", "--tdo-target-layer", "1", "--tdo-adaptation-dim", "8"),
     *("--tdo-model-dim", "8", "--tdo-heads", "2", "--tdo-ffn-dim", "12"),
@@ -43,6 +47,7 @@ TRAIN = (
     *("--seed", "3", "--num-workers", "0", "--cpu", "--sampling-method", "temperature"),
     *("--log-format", "json", "--log-interval", "1"),
 )
+VALIDATED = ("--task", "tdo_translation", *TASK, *TAG, *TRAIN)
 TDO = ("--arch", "tdo_transformer", *MODEL)
 CROSS_ENTROPY = ("--criterion", "label_smoothed_cross_entropy", "--label-smoothing", "0.1")
 INSTRUCL = (
@@ -65,12 +70,16 @@ def text(folder: Path) -> None:
     drawn = random.Random(1)
     for split, size in SIZES.items():
         for pair in PAIRS if split != "test" else (*PAIRS, "de-fr"):
-            rows = [drawn.choices(range(7), k=drawn.randint(1, LONGEST - 1)) for _ in range(size)]
-            for language in pair.split("-"):
-                words = NUMBERS[language].split()
-                lines = [" ".join(words[number] for number in row) for row in rows]
-                path = folder / f"{split}.{pair}.{language}"
-                path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+            _write_pair(folder, split, pair, size, drawn)
+
+
+def _write_pair(folder: Path, split: str, pair: str, size: int, drawn: random.Random) -> None:
+    rows = [drawn.choices(range(7), k=drawn.randint(1, LONGEST - 1)) for _ in range(size)]
+    for language in pair.split("-"):
+        words = NUMBERS[language].split()
+        lines = [" ".join(words[number] for number in row) for row in rows]
+        path = folder / f"{split}.{pair}.{language}"
+        path.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
 def dictionary(path: Path, languages=LANGUAGES) -> Path:
@@ -118,6 +127,18 @@ def databin() -> Path:
     return _corpus() / "databin"
 
 
+def databin_zero_shot() -> Path:
+    """As :func:`databin`, with nine validation sentences of de-fr, which has no training text."""
+    return _zero_shot_corpus() / "databin"
+
+
+@made_once
+def _zero_shot_corpus(folder: Path) -> None:
+    shutil.copytree(_corpus(), folder, dirs_exist_ok=True)
+    _write_pair(folder / "text", "valid", "de-fr", 9, random.Random(5))
+    preprocess(folder / "databin", *preprocess_flags(folder / "text", "de-fr", ("valid",)))
+
+
 @made_once
 def databin_two_dictionaries(folder: Path) -> None:
     """en-de with a dictionary for each side, of different sizes, for the task ``translation``."""
@@ -129,8 +150,6 @@ def databin_two_dictionaries(folder: Path) -> None:
 @contextlib.contextmanager
 def kept_logging():
     """Put back what fairseq leaves on the root logger, and that our decoding silences it."""
-    import logging
-
     root = logging.getLogger()
     handlers, level, disabled = list(root.handlers), root.level, root.manager.disable
     try:

@@ -5,12 +5,12 @@ arrays, continued lines, comments and settings before a command are what they ar
 """
 
 import re
-import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from support.configs import ROOT
+from support.processes import finished
 
 DOCUMENTS = (
     ROOT / "README.md",
@@ -47,18 +47,12 @@ def blocks(document: Path) -> Iterator[tuple[int, str, str]]:
         yield text.count("\n", 0, block.start(2)) + 1, block[1], block[2]
 
 
-def read_block(text: str, where: str, first: int, scratch: Path) -> list[Command]:
-    """The commands of a block of shell, in the order in which they are given.
+def read_block(text: str, document: Path, first: int, scratch: Path) -> list[Command]:
+    """The commands of a document's shell text, from this line on, in the order of their calls.
 
-    Args:
-        text: of the block.
-        where: it stands, for the commands' places.
-        first: the number of its first line.
-        scratch: an empty folder.
-
-    Raises:
-        AssertionError: bash does not understand it.
+    bash must understand it.
     """
+    where = document.relative_to(ROOT).as_posix()
     root, noted, notes = scratch / "root", scratch / "noted", scratch / "notes.sh"
     if not root.exists():
         root.mkdir()
@@ -69,15 +63,7 @@ def read_block(text: str, where: str, first: int, scratch: Path) -> list[Command
     functions = [f'{name}() {{ note "${{BASH_LINENO[0]}}" "$PWD" {name} "$@"; }}' for name in named]
     notes.write_text("\n".join([NOTES, *functions, ""]))
     environment = {"BASH_ENV": str(notes), "NOTED": str(noted), "PATH": "/nowhere"}
-    done = subprocess.run(
-        ["/bin/bash", "-eu", "-c", text],
-        cwd=root,
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=60,
-    )
+    done = finished(["/bin/bash", "-eu", "-c", text], cwd=root, env=environment, limit=60)
     assert done.returncode == 0 and not done.stderr, f"{where}:{first}: {done.stderr}"
     fields = iter(noted.read_text().split("\0")[:-1])
     commands = []
@@ -92,10 +78,9 @@ def fenced(scratch: Path) -> list[Command]:
     """The commands of all documents' blocks."""
     commands = []
     for document in DOCUMENTS:
-        where = document.relative_to(ROOT).as_posix()
         for first, language, text in blocks(document):
             if language == "bash":
-                commands += read_block(text, where, first, scratch)
+                commands += read_block(text, document, first, scratch)
     return commands
 
 
@@ -103,10 +88,9 @@ def in_text(scratch: Path) -> list[Command]:
     """The commands that stand in running text."""
     commands = []
     for document in DOCUMENTS:
-        where = document.relative_to(ROOT).as_posix()
         text = document.read_text(encoding="utf-8")
         text = FENCE.sub(lambda block: "\n" * block[0].count("\n"), text)
         for match in PROGRAM.finditer(text):
             number = text.count("\n", 0, match.start()) + 1
-            commands += read_block(match[1].replace("\n", " "), where, number, scratch)
+            commands += read_block(match[1].replace("\n", " "), document, number, scratch)
     return commands

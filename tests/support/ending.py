@@ -70,15 +70,11 @@ class Training:
         name: str = "log",
         python: str | None = None,
     ) -> None:
-        """Start it.
+        """Start it, as the head of a process group.
 
-        Args:
-            folder: for its checkpoints.
-            flags: of fairseq-train, behind :data:`FLAGS`.
-            torchrun: options of torchrun, which starts it then.
-            valid: whether it validates.
-            name: of the files of what it says.
-            python: whose commands they are, if not the fork server's.
+        The folder has its checkpoints, and what it says in files of this name. The flags follow
+        :data:`FLAGS`. torchrun starts it if there are options for that. The commands are those
+        beside this Python, or the fork server's.
         """
         commands = Path(python or sys.executable).parent
         launcher = [str(commands / "torchrun"), *torchrun] if torchrun else []
@@ -86,10 +82,7 @@ class Training:
         self.out, self.err = folder / f"{name}.out", folder / f"{name}.err"
         arguments = [str(databin()), "--user-dir", str(PACKAGE), *FLAGS, "--save-dir", str(folder)]
         arguments += [] if valid else ["--disable-validation"]
-        self.begin([*launcher, str(commands / "fairseq-train"), *arguments, *map(str, flags)])
-
-    def begin(self, words: list[str]) -> None:
-        """Start it, as the head of a process group."""
+        words = [*launcher, str(commands / "fairseq-train"), *arguments, *map(str, flags)]
         with self.out.open("w") as out, self.err.open("w") as err:
             self.process = subprocess.Popen(
                 words, stdout=out, stderr=err, env=environment(), start_new_session=True

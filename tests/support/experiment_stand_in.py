@@ -29,9 +29,6 @@ def main() -> int:
     if any(command == name and part in " ".join(words) for name, _, part in fails):
         print("no memory")
         return 3
-    inputs = [
-        word for word in words if "/" in word and not word.startswith(options.get("--out", "-"))
-    ]
     if command == "train":
         pause = float(os.environ.get("TRAINS", pause))
         return train(Path(options["--save-dir"]), words, pause)

@@ -1,8 +1,14 @@
-"""A small file of experiments that trains nothing by itself."""
+"""A small file of experiments that trains nothing by itself, and what runs it."""
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
+import pytest
+from support import experiment_stand_in
+
+from tdo_plugin.experiments import runner
 from tdo_plugin.experiments.document import Document
 from tdo_plugin.experiments.document_reader import read_document
 from tdo_plugin.experiments.library import setting_of
@@ -142,20 +148,54 @@ score = false
 
 def document(folder: Path, text: str = TEXT) -> Document:
     """The file, read."""
+    folder.mkdir(exist_ok=True)
     path = folder / "mine.toml"
     path.write_text(text)
     return read_document(path)
 
 
-def plan(folder: Path, scale: str = "toy", seeds: int = 1, **given: str) -> Plan:
+def plan(folder: Path, scale: str = "toy", seeds: int = 1, text: str = TEXT, **given: str) -> Plan:
     """A plan of it; the run's folder is below this one."""
-    setting = setting_of(document(folder), scale, given)
+    setting = setting_of(document(folder, text), scale, given)
     return Plan(setting, folder / "run", Inputs({}), seeds)
 
 
 def planned(folder: Path, table: str, scale: str = "toy", seeds: int = 1, *rows: str, **given: str):
-    """One of its tables."""
+    """One of its tables; ``text`` may be that of another file."""
     return PlannedTable(plan(folder, scale, seeds, **given), table, rows)
+
+
+STAND_IN = (sys.executable, experiment_stand_in.__file__)
+
+
+def use_stand_in(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
+    """Let commands be `experiment_stand_in`, noted in this folder."""
+    monkeypatch.setattr(runner, "TDO", STAND_IN)
+    monkeypatch.setenv("NOTES", str(folder / "notes"))
+    monkeypatch.delenv("SLURM_JOB_NUM_NODES", raising=False)
+
+
+STARTED = """
+import sys
+sys.path.insert(0, sys.argv[1])
+from pathlib import Path
+from support.experiments import STAND_IN, planned
+from tdo_plugin.experiments import runner, slurm_jobs
+from tdo_plugin.experiments.machine import Machine
+runner.TDO = STAND_IN
+slurm_jobs.BEAT, slurm_jobs.EVERY, slurm_jobs.LOST = 0.05, 0.1, 0.3
+table = planned(Path(sys.argv[3]), sys.argv[4], "toy", 1, *sys.argv[5:])
+slurm, here = Machine.of_slurm(2, 2, None, ["--time=9"]), Machine.of(0, 2, 1, 1)
+machine = slurm if sys.argv[2] == "slurm" else here
+print(runner.Runner(table.plan.graph, machine, print).run(table.goals))
+"""
+
+
+def started(where: str, folder: Path, table: str, *rows: str) -> "subprocess.Popen[bytes]":
+    """A run in a process of its own, "here" or by "slurm"."""
+    tests = Path(__file__).parents[1]
+    words = [sys.executable, "-c", STARTED, str(tests), where, str(folder), table, *rows]
+    return subprocess.Popen(words, stdout=subprocess.DEVNULL)
 
 
 def noted(folder: Path) -> list[list[str]]:

@@ -1,10 +1,9 @@
 """Small trained models as `tdo export` writes them."""
 
-import contextlib
-import io
 from pathlib import Path
 
-from support.data import ENCODER_DECODER, kept_logging
+from support.commands import printed
+from support.data import ENCODER_DECODER
 from support.made import made_once
 from support.prepared import trained
 
@@ -22,13 +21,7 @@ AWKWARD = [
 
 def export(checkpoint: Path, out: Path, *words: object, to: str = "hf") -> str:
     """What `tdo export` prints, in this process."""
-    from tdo_plugin.cli import main
-
-    printed = io.StringIO()
-    command = ["export", str(checkpoint), str(out), "--to", to, *map(str, words)]
-    with contextlib.redirect_stdout(printed), kept_logging():
-        assert main(command) == 0
-    return printed.getvalue()
+    return printed("export", checkpoint, out, "--to", to, *words)
 
 
 @made_once

@@ -1,25 +1,18 @@
 """Files of importance and masks as a model of some size would have them."""
 
-from __future__ import annotations
-
 import torch
+from support.built_models import ENCODER_DECODER, build
 from torch import Tensor
 
-from tdo_plugin.neuron_files import Importance, Masks
-
-ATTENTION = ("query", "key", "value", "out")
+from tdo_plugin.modules.methods.neurons import projections
+from tdo_plugin.neuron_files import Importance, Masks, digest_of
 
 
 def names_of(layers: int) -> dict[str, str]:
     """The modules of an encoder-decoder, and their sides."""
-    names = {}
-    for stack, side in (("encoder_layers", "source"), ("decoder_layers", "target")):
-        for layer in range(layers):
-            parts = ["attention"] + ["cross_attention"] * (side == "target")
-            inside = [f"{part}.{projection}" for part in parts for projection in ATTENTION]
-            for module in [*inside, "feed_forward.inner", "feed_forward.outer"]:
-                names[f"{stack}.{layer}.{module}"] = side
-    return names
+    sizes = {"encoder_layers": layers, "decoder_layers": layers}
+    names = projections(build(**{**ENCODER_DECODER, **sizes}).stack)
+    return {name: "source" if name.startswith("encoder") else "target" for name in names}
 
 
 def importance_of(pairs: list[str], layers: int, width: int, inner: int, seed: int = 0):
@@ -34,9 +27,8 @@ def importance_of(pairs: list[str], layers: int, width: int, inner: int, seed: i
     for name, side in sides.items():
         count = inner if name.endswith("inner") else width
         common = draw(count)
-        per_language = {
-            code: draw(count) for code in sorted({c for p in pairs for c in p.split("-")})
-        }
+        codes = sorted({code for pair in pairs for code in pair.split("-")})
+        per_language = {code: draw(count) for code in codes}
         rows = [
             common + per_language[pair.split("-")[side == "target"]] + 0.3 * draw(count)
             for pair in pairs
@@ -56,3 +48,25 @@ def masks_of(modules: dict[str, list[str]], pairs: list[str]) -> Masks:
             [[code is None or bool(code >> row & 1) for code in codes] for row in range(len(pairs))]
         )
     return Masks(pairs, rows, general, "c" * 64)
+
+
+def drawn_masks(core, pairs, state=None, share=0.8, seed=1):
+    """Masks by chance that fit a model, and say they are of a checkpoint with these parameters.
+
+    A pair uses a share of the neurons. Of each module the last is nobody's, the first are general.
+    """
+    draws = torch.Generator().manual_seed(seed)
+    modules, general = {}, {}
+    for name, part in projections(core.stack).items():
+        width = part.out_features
+        general[name] = torch.arange(width) < width // 2
+        used = torch.rand(len(pairs), width, generator=draws) < share
+        modules[name] = used | general[name]
+        modules[name][:, -1] = False
+    return Masks(tuple(pairs), modules, general, digest_of(state or {}), {"made": "by hand"})
+
+
+def write_masks(path, core, pairs, state=None, **how):
+    """Such masks in a file; returns its path."""
+    drawn_masks(core, pairs, state, **how).write(path)
+    return path

@@ -70,18 +70,15 @@ def parsers() -> dict:
     """Each command's parser with all options of this package's task, models and criterions."""
     from fairseq import options
 
-    by_command = {
-        "train": options.get_training_parser(),
-        "generate": options.get_generation_parser(),
-        "interactive": options.get_interactive_generation_parser(),
-        "validate": options.get_validation_parser(),
-    }
+    names = ("training", "generation", "interactive_generation", "validation")
+    made = [getattr(options, f"get_{name}_parser")() for name in names]
+    by_command = dict(zip(REACHED, made, strict=True))
     task = ("data", "--task", "tdo_translation", "--max-tokens", "90")
     model = ("--arch", "tdo_transformer", "--optimizer", "adam", "--lr-scheduler", "inverse_sqrt")
     criterion = ("--criterion", "label_smoothed_cross_entropy_terms")
     for command, parser in by_command.items():
-        trains = command == "train"
-        options.parse_args_and_arch(parser, [*task, *((*model, *criterion) if trains else ())])
+        more = (*model, *criterion) if command == "train" else ()
+        options.parse_args_and_arch(parser, [*task, *more])
     return by_command
 
 

@@ -1,60 +1,65 @@
-"""Folders of parallel text as users have them, of a few sentences of the embedded languages."""
+"""Folders of parallel text as users have them, for `tdo start` and `tdo prepare --from`."""
 
-import gzip
-import zipfile
 from collections.abc import Iterable
 from pathlib import Path
 
-from support.layouts.sentences import sentence
+from support.layouts.packing import numbered, put, sides, text, zip_archive, zipped
+from support.layouts.sentences import rows, sentence
 
-
-def lines(language: str, numbers: Iterable[int]) -> str:
-    """Sentences of these numbers, one a line."""
-    return "".join(f"{sentence(language, number)}\n" for number in numbers)
+SIZES = {"train": (0, 60), "valid": (500, 8), "test": (600, 7)}
+THREE = ("en", "de", "fr")
+SMALL = ("--vocab-size", "300", "--workers", "1")
 
 
 def write(folder: Path, **files: str) -> Path:
     """Files by name, `_` for a point, `__` for a hyphen, `___` for a slash; gzip by the ending."""
-    for name, text in files.items():
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, content in files.items():
         name = name.replace("___", "/").replace("__", "-").replace("_", ".")
-        path = folder / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        data = text.encode()
-        path.write_bytes(gzip.compress(data) if name.endswith(".gz") else data)
+        data = content.encode()
+        put(folder, name, zipped(data) if name.endswith(".gz") else data)
     return folder
 
 
 def write_parallel(folder: Path, name: str, languages: str, numbers: Iterable[int]) -> Path:
     """One file a language, NAME.LANGUAGE."""
-    folder.mkdir(parents=True, exist_ok=True)
     numbers = [*numbers]
     for language in languages.split():
-        (folder / f"{name}.{language}").write_text(lines(language, numbers), encoding="utf-8")
+        put(folder, f"{name}.{language}", numbered(language, numbers))
     return folder
 
 
-def write_kind(folder: Path, kind: str, rows: int) -> Path:
+def write_kind(folder: Path, kind: str, size: int) -> Path:
     """The same text in one of four kinds: multi30k, tsv, opus, pair."""
-    folder.mkdir(parents=True)
     if kind == "multi30k":
         for start, split in enumerate(("train", "val", "test_2016_flickr")):
-            size = rows if split == "train" else 12
+            numbers = range(start * 10_000, start * 10_000 + (size if split == "train" else 12))
             for language in ("en", "de", "fr"):
-                text = lines(language, range(start * 10_000, start * 10_000 + size))
-                (folder / f"{split}.{language}.gz").write_bytes(gzip.compress(text.encode()))
+                put(folder, f"{split}.{language}.gz", zipped(numbered(language, numbers)))
     elif kind == "tsv":
-        numbers = range(rows)
-        table = [f"{sentence('de', n)}\t{sentence('en', n)}\n" for n in numbers]
-        (folder / "de-en.tsv").write_text("".join(table), encoding="utf-8")
+        put(folder, "de-en.tsv", text("\t".join(row) for row in rows("de-en", range(size))))
     elif kind == "opus":
-        with zipfile.ZipFile(folder / "cs-en.txt.zip", "w") as archive:
-            archive.writestr("README", "about")
-            archive.writestr("Books.cs-en.ids", "1\t1\n" * rows)
-            for language in ("cs", "en"):
-                archive.writestr(f"Books.cs-en.{language}", lines(language, range(rows)))
-        for language in ("de", "en"):
-            (folder / f"Books.de-en.{language}").write_text(lines(language, range(rows)))
-        (folder / "LICENSE").write_text("free")
+        members = {"README": b"about", "Books.cs-en.ids": b"1\t1\n" * size}
+        members |= sides("Books.cs-en", "cs-en", rows("cs-en", range(size)))
+        put(folder, "cs-en.txt.zip", zip_archive(members))
+        write_parallel(folder, "Books.de-en", "de en", range(size))
+        put(folder, "LICENSE", b"free")
     else:
-        write_parallel(folder, "news", "de en", range(rows))
+        write_parallel(folder, "news", "de en", range(size))
+    return folder
+
+
+def write_own(folder: Path, form: str) -> Path:
+    """The same text as files of pairs, as a gzip file for each language, or as a table."""
+    for split, (first, size) in SIZES.items():
+        numbers = range(first, first + size)
+        if form == "table":
+            table = ["\t".join(sentence(language, n) for language in THREE) for n in numbers]
+            put(folder, f"{split}.tsv", text(["\t".join(THREE), *table]))
+        elif form == "gzip":
+            for language in THREE:
+                put(folder, f"{split}.{language}.gz", zipped(numbered(language, numbers)))
+        else:
+            for pair in ("en de", "en fr", "de fr")[: 3 if split == "test" else 2]:
+                write_parallel(folder, f"{split}.{pair.replace(' ', '-')}", pair, numbers)
     return folder

@@ -38,10 +38,8 @@ def steps(table: PlannedTable, kind: str) -> list[Step]:
 
 def trained(table: PlannedTable) -> dict[str, dict[str, str]]:
     """By system, the flags of each training that a table takes, without ``--``."""
-    return {
-        step.name.removesuffix("/training"): flags(table.plan, step.name.removesuffix("/training"))
-        for step in steps(table, "training")
-    }
+    names = [step.name.removesuffix("/training") for step in steps(table, "training")]
+    return {name: flags(table.plan, name) for name in names}
 
 
 def flags(plan: Plan, system: str) -> dict[str, str]:

@@ -1,6 +1,5 @@
 """Small random models in the formats of M2M-100 and NLLB, made by the real classes."""
 
-import contextlib
 import functools
 import io
 import json
@@ -9,7 +8,8 @@ from pathlib import Path
 
 import torch
 from support.built_models import in_double_precision, moved
-from support.data import NUMBERS, TAG, TASK, TRAIN, databin, kept_logging, temporary, train
+from support.commands import printed
+from support.data import NUMBERS, TAG, TASK, TRAIN, databin, temporary, train
 from support.made import made_once
 
 SPECIALS = ("<s>", "<pad>", "</s>", "<unk>")
@@ -31,16 +31,6 @@ FAIRSEQ_MODEL = (
     *("--decoder-embed-dim", "16", "--decoder-ffn-embed-dim", "32", "--decoder-layers", "4"),
     *("--encoder-attention-heads", "2", "--decoder-attention-heads", "2"),
 )
-
-
-def padded(lists, left):
-    """Lists of token ids as a batch, padded on the left or on the right."""
-    width = max(map(len, lists))
-    rows = [
-        [PAD] * (width - len(row)) + row if left else row + [PAD] * (width - len(row))
-        for row in lists
-    ]
-    return torch.tensor(rows)
 
 
 @functools.cache
@@ -76,13 +66,15 @@ def folder(out: Path, family: str, **changes) -> None:
     rows = _tokenizer(out, family)
     config = M2M100Config(**{"vocab_size": rows, **SIZES, **changes})
     torch.manual_seed(4)
-    model = M2M100ForConditionalGeneration(config)
-    moved(model, 0.2)
-    with torch.no_grad():
-        # so that searches end at different lengths
-        end = model.model.shared.weight[2]
-        model.model.decoder.layer_norm.bias.add_(2 * end / end.norm())
+    model = moved(M2M100ForConditionalGeneration(config), 0.2)
+    _like_the_end(model, 2)  # so that searches end at different lengths
     model.save_pretrained(out)
+
+
+def _like_the_end(model, times: int) -> None:
+    with torch.no_grad():
+        end = model.model.shared.weight[2]
+        model.model.decoder.layer_norm.bias.add_(times * end / end.norm())
 
 
 def _tokenizer(out: Path, family: str) -> int:
@@ -148,13 +140,7 @@ def sinusoids(positions: int, dim: int) -> torch.Tensor:
 
 def convert(original, out, *words, family="m2m100", to="tdo_transformer") -> str:
     """What `tdo convert` prints, in this process."""
-    from tdo_plugin.cli import main
-
-    printed = io.StringIO()
-    command = ["convert", str(original), "--from", family, "--to", to, "--out", str(out)]
-    with contextlib.redirect_stdout(printed), kept_logging():
-        assert main([*command, *map(str, words)]) == 0
-    return printed.getvalue()
+    return printed("convert", original, "--from", family, "--to", to, "--out", out, *words)
 
 
 def facts(out: Path) -> dict:
@@ -193,9 +179,7 @@ def that_ends_sooner(family: str, to: Path) -> Path:
 
     path = copied(family, to)
     model = M2M100ForConditionalGeneration.from_pretrained(path)
-    with torch.no_grad():
-        end = model.model.shared.weight[2]
-        model.model.decoder.layer_norm.bias.add_(end / end.norm())
+    _like_the_end(model, 1)
     model.save_pretrained(path)
     return path
 

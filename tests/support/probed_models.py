@@ -1,19 +1,12 @@
 """Small models of every topology and sentences for them, as probes read them."""
 
 import torch
+from support.built_models import build, padded
 
-from tdo_plugin.modules.builder import Builder
-from tdo_plugin.modules.spec import ModelSpec
 from tdo_plugin.modules.token_context import NO_CONTEXT, TokenContext
 
-PAD, EOS, TAG = 1, 2, 20
-COMMON = {
-    "model_dim": 8,
-    "num_heads": 2,
-    "stage1_ffn_dim": 12,
-    "stage2_ffn_dim": 12,
-    "dropout": 0.5,
-}
+EOS, TAG = 2, 20
+COMMON = {"model_dim": 8, "num_heads": 2, "stage1_ffn_dim": 12, "stage2_ffn_dim": 12}
 TOPOLOGIES = {
     "two-stage": {"topology": "decoder-only", "num_layers": 3, "target_layer": 2},
     "prefix": {"topology": "decoder-only", "num_layers": 3, "norm": "pre"},
@@ -30,19 +23,12 @@ SENTENCES = ([5, 6, 7, 8], [9], [6, 5, 11])
 
 def core(topology):
     torch.manual_seed(1)
-    spec = ModelSpec(**COMMON, **TOPOLOGIES[topology])
-    return Builder(spec, PAD).build(21, 21).double().eval()
+    return build(21, 21, **COMMON, dropout=0.5, **TOPOLOGIES[topology]).double().eval()
 
 
 def batch(sentences, left, width=0):
     """Tag, sentence, end symbol, padded."""
-    rows = [[TAG, *sentence, EOS] for sentence in sentences]
-    width = max(width, *map(len, rows))
-    filled = [
-        [PAD] * (width - len(row)) + row if left else row + [PAD] * (width - len(row))
-        for row in rows
-    ]
-    return torch.tensor(filled)
+    return padded([[TAG, *sentence, EOS] for sentence in sentences], left, width)
 
 
 def languages(model, count):

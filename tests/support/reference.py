@@ -6,36 +6,40 @@ starts again from the tokens at each step. Float64 throughout.
 """
 
 import math
+from functools import partial
 
 import torch
 import torch.nn.functional as F
-from support.languages import languages_of
+from support.parity_cases import languages_of
 
 
 def positions_of(tokens, pad, first=0):
-    real = tokens.ne(pad)
-    counted = torch.zeros_like(tokens)
-    for row in range(len(tokens)):
-        count = first if isinstance(first, int) else int(first[row])
-        for column in range(tokens.size(1)):
-            if real[row, column]:
-                count += 1
-                counted[row, column] = count + pad
-            else:
-                counted[row, column] = pad
+    counted = torch.full_like(tokens, pad)
+    for row, before in enumerate(torch.as_tensor(first).expand(len(tokens)).tolist()):
+        for number, column in enumerate(tokens[row].ne(pad).nonzero(), before + 1):
+            counted[row, column] = number + pad
     return counted
 
 
 def sinusoid(position, width, pad):
-    vector = torch.zeros(width, dtype=torch.float64)
-    if position == pad:
-        return vector
     half = width // 2
-    for i in range(half):
-        rate = math.exp(-i * math.log(10000) / (half - 1))
-        vector[i] = math.sin(position * rate)
-        vector[half + i] = math.cos(position * rate)
-    return vector
+    angles = [position * math.exp(-i * math.log(10000) / (half - 1)) for i in range(half)]
+    vector = [*map(math.sin, angles), *map(math.cos, angles)]
+    return torch.tensor(vector, dtype=torch.float64) * (position != pad)
+
+
+def equation_8(anchors, positives, temperature=1.0):
+    """InstruCL's loss of each sentence, from the state (D,) of its tag and its identity pair's."""
+
+    def kernel(a, b):
+        return ((a @ b) / (a @ a).sqrt() / (b @ b).sqrt() / temperature).exp()
+
+    losses = []
+    for i, (anchor, positive) in enumerate(zip(anchors, positives, strict=True)):
+        negatives = [kernel(anchor, other) for j, other in enumerate(anchors) if j != i]
+        own = kernel(anchor, positive)
+        losses.append(-(own / (own + sum(negatives))).log())
+    return torch.stack(losses)
 
 
 class Reference:
@@ -58,14 +62,7 @@ class Reference:
             split = 0 if self.spec.laln == "target" else self.split
             end = self.split if self.spec.laln == "target" else x.size(1)
             rows[:, split:end] = self.spec.num_languages
-        outputs = torch.zeros_like(x)
-        for row in range(x.size(0)):
-            for column in range(x.size(1)):
-                language = rows[row, column]
-                outputs[row, column] = (
-                    normed[row, column] * part.weight[language] + part.bias[language]
-                )
-        return outputs
+        return normed * part.weight[rows] + part.bias[rows]
 
     def linear(self, part, x):
         return x @ part.weight.T + part.bias
@@ -91,28 +88,19 @@ class Reference:
     def turned(self, x, width):
         """Each head's halves as complex numbers, times exp(i * position * rate)."""
         output = torch.zeros_like(x)
-        for row in range(x.size(0)):
-            for column in range(x.size(1)):
-                position = int(self.positions[row, column])
-                for head in range(self.spec.num_heads):
-                    for i in range(width // 2):
-                        place = head * width + i
-                        vector = torch.complex(
-                            x[row, column, place], x[row, column, place + width // 2]
-                        )
-                        angle = position * 10000 ** (-2 * i / width)
-                        vector = vector * complex(math.cos(angle), math.sin(angle))
-                        output[row, column, place] = vector.real
-                        output[row, column, place + width // 2] = vector.imag
+        for head in range(self.spec.num_heads):
+            for i in range(width // 2):
+                first, second = head * width + i, head * width + i + width // 2
+                angles = self.positions[:, : x.size(1)].double() * 10000 ** (-2 * i / width)
+                turns = torch.complex(angles.cos(), angles.sin())
+                vectors = torch.complex(x[..., first], x[..., second]) * turns
+                output[..., first], output[..., second] = vectors.real, vectors.imag
         return output
 
     def merged(self, part, x, memory, visible, causal):
         """Cross-attention plus the mean of the own values so far; causal: (B, queries, queries)."""
-        values, means = self.linear(part.value, x), []
-        for row in range(len(x)):
-            for j in range(x.size(1)):
-                chosen = [values[row, i] for i in range(x.size(1)) if causal[row, j, i]]
-                means.append(sum(chosen) / len(chosen))
+        rows = zip(self.linear(part.value, x), causal, strict=True)
+        means = [values[seen].mean(0) for values, queries in rows for seen in queries]
         mean = torch.stack(means).view(x.shape)
         return self.linear(part.out, self.heads(part, x, memory, visible) + mean)
 
@@ -154,21 +142,19 @@ class Reference:
             self.disentangled_from, target = x[:, : self.split], x[:, self.split :]
             source = self.head(layer.pre_ffn.semantic, self.disentangled_from)
             x = torch.cat([source, target], 1)
-        return self.sublayer(
-            layer.feed_forward_residual, x, lambda h: self.ffn(layer.feed_forward, h)
-        )
+        return self.feed_forward(layer, x)
+
+    def feed_forward(self, layer, x):
+        function = partial(self.ffn, layer.feed_forward)
+        return self.sublayer(layer.feed_forward_residual, x, function)
 
     def sequence(self, parts, x):
         for part in parts:
             if hasattr(part, "feed_forward"):
                 x = x + self.ffn(part.feed_forward, x)
             elif part.weight.dim() == 3:
-                x = torch.stack(
-                    [
-                        row @ part.weight[language]
-                        for row, language in zip(x, self.languages, strict=True)
-                    ]
-                )
+                rows = zip(x, self.languages, strict=True)
+                x = torch.stack([row @ part.weight[language] for row, language in rows])
             else:
                 x = self.norm(part, x)
         return x
@@ -240,36 +226,24 @@ class Reference:
                 x = self.joint(layer, index + 1, x, square[:, :split, :split])
                 states.append(x)
             x = self.sequence(model.stack.bridge, x)
-            merged = spec.decoder_attention == "merged"
-            decoder_layer = self.merged_layer if merged else self.decoder_layer
             for layer in model.stack.decoder_layers:
-                y = decoder_layer(layer, y, x, square, split)
+                y = self.decoder_layer(layer, y, x, square[:, split:])
         y = self.sequence(model.stack.output_block, y)
         return y @ model.embeddings.output_weight.T, states
 
-    def decoder_layer(self, layer, y, x, square, split):
-        y = self.sublayer(
-            layer.attention_residual,
-            y,
-            lambda h: self.attention(layer.attention, h, h, square[:, split:, split:]),
-        )
-        y = self.sublayer(
-            layer.cross_attention_residual,
-            y,
-            lambda h: self.attention(layer.cross_attention, h, x, square[:, split:, :split]),
-        )
-        return self.sublayer(
-            layer.feed_forward_residual, y, lambda h: self.ffn(layer.feed_forward, h)
-        )
+    def decoder_layer(self, layer, y, x, visible):
+        """visible: (B, targets, sources and targets)."""
+        source, target = visible[..., : x.size(1)], visible[..., x.size(1) :]
 
-    def merged_layer(self, layer, y, x, square, split):
-        y = self.sublayer(
-            layer.attention_residual,
-            y,
-            lambda h: self.merged(
-                layer.merged_attention, h, x, square[:, split:, :split], square[:, split:, split:]
-            ),
-        )
-        return self.sublayer(
-            layer.feed_forward_residual, y, lambda h: self.ffn(layer.feed_forward, h)
-        )
+        def own(h):
+            if self.spec.decoder_attention == "merged":
+                return self.merged(layer.merged_attention, h, x, source, target)
+            return self.attention(layer.attention, h, h, target)
+
+        def cross(h):
+            return self.attention(layer.cross_attention, h, x, source)
+
+        y = self.sublayer(layer.attention_residual, y, own)
+        if self.spec.decoder_attention != "merged":
+            y = self.sublayer(layer.cross_attention_residual, y, cross)
+        return self.feed_forward(layer, y)

@@ -120,17 +120,12 @@ class DeviceTensor(torch.Tensor):
 
 @dataclass(eq=False)
 class Rehearsal(TorchDispatchMode):
-    """Inside, ``cuda:0`` is a device.
+    """Inside, ``cuda:0`` is a device."""
 
-    Attributes:
-        waits: how often the host waited for the device, by place.
-        lines: a line of each place, for messages.
-        largest: the number of elements of the largest tensor made on the device.
-    """
-
+    # how often the host waited for the device
     waits: Counter[Place] = field(default_factory=Counter)
-    lines: dict[Place, int] = field(default_factory=dict)
-    largest: int = 0
+    lines: dict[Place, int] = field(default_factory=dict)  # a line of each place, for messages
+    largest: int = 0  # elements of the largest tensor made on the device
 
     def __post_init__(self) -> None:
         super().__init__()
@@ -249,17 +244,11 @@ def rehearsal() -> Iterator[Rehearsal]:
             return lower_right(*size)
 
     properties = SimpleNamespace(name="none", major=8, minor=0, total_memory=0)
-    answers = {
-        "_lazy_init": None,
-        "is_available": True,
-        "current_device": 0,
-        "get_device_capability": (8, 0),
-        "get_device_properties": properties,
-        "empty_cache": None,
-        "max_memory_allocated": 0,
-        "reset_peak_memory_stats": None,
-        "get_rng_state": torch.empty(0),
-        "set_rng_state": None,
+    none = ("_lazy_init", "empty_cache", "reset_peak_memory_stats", "set_rng_state")
+    answers: dict[str, Any] = {
+        **{**dict.fromkeys(none), "is_available": True, "current_device": 0},
+        **{"get_device_capability": (8, 0), "get_device_properties": properties},
+        **{"max_memory_allocated": 0, "get_rng_state": torch.empty(0)},
     }
     with contextlib.ExitStack() as stack:
         for owner, name, function in (

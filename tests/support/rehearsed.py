@@ -1,7 +1,5 @@
 """Training steps, searches and analyses on a device that is not there, and their known waits."""
 
-from __future__ import annotations
-
 import functools
 import math
 import re
@@ -19,7 +17,7 @@ from fairseq.logging import metrics
 from fairseq.sequence_generator import SequenceGenerator
 from support.built_models import varied
 from support.data import BOTH_WAYS, TAG, TASK, TRAIN, iterate, temporary, training_arguments
-from support.neuron_masks import write_masks
+from support.neuron_files import write_masks
 from support.rehearsal import DEVICE, Place, Rehearsal, rehearsal
 
 from tdo_plugin.modules.source_state import SourceState
@@ -28,30 +26,24 @@ from tdo_plugin.modules.translation_model import TranslationModel
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "design" / "devices.md"
 VOCABULARY = 3000
 ROWS = 16  # tokens per block of logits
-SMALL = ("--tdo-model-dim", "8", "--tdo-heads", "2", "--tdo-ffn-dim", "12")
 ON_GPU = tuple(word for word in (*TASK, *TAG, *TRAIN) if word != "--cpu")
 COUNTED = (
-    (TranslationModel, "forward", "batch"),
-    (TranslationModel, "encode_all", "encoding"),
-    (TranslationModel, "decode", "step"),
-    (SourceState, "select", "selection"),
+    (TranslationModel, "forward", "batch", lambda _: 1),
+    (TranslationModel, "encode_all", "encoding", lambda _: 1),
+    (TranslationModel, "decode", "step", lambda _: 1),
+    (SourceState, "select", "selection", lambda _: 1),
+    (SequenceGenerator, "generate", "hypothesis", lambda found: sum(map(len, found))),
 )
 NEURONS = ("--tdo-neuron-masks", "MASKS")  # a file that is made for the model
 
 
 @dataclass(frozen=True)
 class Limit:
-    """How often the host may wait at a place.
-
-    Attributes:
-        times: the number.
-        every: in so many units.
-        units: of what, such as updates.
-    """
+    """How often the host may wait at a place."""
 
     times: int
-    every: int
-    units: tuple[str, ...]
+    every: int  # in so many units
+    units: tuple[str, ...]  # of what, such as updates
 
     def allows(self, counted: Counter[str]) -> int:
         """The number of waits that this much of each unit allows."""
@@ -74,21 +66,13 @@ def known_places() -> dict[Place, Limit]:
 
 @dataclass(frozen=True)
 class Rehearsed:
-    """What a rehearsal found.
-
-    Attributes:
-        waits: by place.
-        lines: a line of each place.
-        units: how much was done, in the units of the table.
-        largest: elements of the largest tensor on the device.
-        tokens: of the batch's targets.
-    """
+    """What a rehearsal found."""
 
     waits: Counter[Place]
-    lines: dict[Place, int]
-    units: Counter[str]
-    largest: int
-    tokens: int
+    lines: dict[Place, int]  # a line of each place
+    units: Counter[str]  # how much was done, in the units of the table
+    largest: int  # elements of the largest tensor on the device
+    tokens: int  # of the batch's targets
 
     def unknown(self) -> list[str]:
         """Waits that the table does not have, or not so often; one line each."""
@@ -104,23 +88,19 @@ class Rehearsed:
 @contextmanager
 def counting(counted: Counter[str]) -> Iterator[None]:
     """Count the passes of models, selections of sentences in a search, and hypotheses."""
+
+    def noting(original: Any, unit: str, count: Any) -> Any:
+        def note(*words: Any, **options: Any) -> Any:
+            result = original(*words, **options)
+            counted[unit] += count(result)
+            return result
+
+        return note
+
     with ExitStack() as stack:
-        for owner, name, unit in COUNTED:
-            original = getattr(owner, name)
-
-            def noting(*words: Any, _original: Any = original, _unit: str = unit, **options: Any):
-                counted[_unit] += 1
-                return _original(*words, **options)
-
-            stack.enter_context(mock.patch.object(owner, name, noting))
-        generate = SequenceGenerator.generate
-
-        def searching(*words: Any, **options: Any) -> Any:
-            hypotheses = generate(*words, **options)
-            counted["hypothesis"] += sum(map(len, hypotheses))
-            return hypotheses
-
-        stack.enter_context(mock.patch.object(SequenceGenerator, "generate", searching))
+        for owner, name, unit, count in COUNTED:
+            patched = noting(getattr(owner, name), unit, count)
+            stack.enter_context(mock.patch.object(owner, name, patched))
         yield
 
 
@@ -168,11 +148,7 @@ def _with_masks(words: tuple[str, ...], vocabulary: int) -> tuple[Any, Any, Any,
 
 
 def rehearse_training(*flags: str) -> tuple[Rehearsed, Rehearsed, int]:
-    """An update and a validation step, after a first update.
-
-    Returns:
-        what each found, and the number of the model's parameters.
-    """
+    """What an update and a validation step after a first one find, and the model's parameters."""
     from fairseq.dataclass.utils import convert_namespace_to_omegaconf
     from fairseq.trainer import Trainer
 
@@ -182,9 +158,8 @@ def rehearse_training(*flags: str) -> tuple[Rehearsed, Rehearsed, int]:
     state: dict[str, Any] = {}
 
     def train(found: Rehearsal, units: Counter[str]) -> None:
-        state["trainer"] = trainer = Trainer(
-            convert_namespace_to_omegaconf(args), task, model, criterion
-        )
+        settings = convert_namespace_to_omegaconf(args)
+        state["trainer"] = trainer = Trainer(settings, task, model, criterion)
         trainer.begin_epoch(1)
         trainer.train_step([first])
         forget(found, units)
@@ -221,12 +196,7 @@ def rehearse_importance(*flags: str) -> Rehearsed:
     """The importance of neurons in a batch, by gradients."""
     from fairseq import utils
 
-    from tdo_plugin.analysis.neurons.neuron_importance import (
-        METHODS,
-        NeuronMeans,
-        RealPositions,
-        unlike,
-    )
+    from tdo_plugin.analysis.neurons import neuron_importance as importance
     from tdo_plugin.modules.methods.neurons import neuron_outputs
 
     _, task, model, _ = made(*flags)
@@ -237,14 +207,12 @@ def rehearse_importance(*flags: str) -> Rehearsed:
         batch = utils.move_to_cuda(sample)
         fed, pad = batch["net_input"], model.core.padding_idx
         forget(found, units)
-        previous, target = (
-            unlike(fed["src_tokens"], tokens, pad)
-            for tokens in (fed["prev_output_tokens"], batch["target"])
-        )
+        previous = importance.unlike(fed["src_tokens"], fed["prev_output_tokens"], pad)
+        target = importance.unlike(fed["src_tokens"], batch["target"], pad)
         fed = {**fed, "prev_output_tokens": previous}
         outputs = neuron_outputs(model.core.stack)
-        means = NeuronMeans(outputs, METHODS["taylor"])
-        real = RealPositions(fed["src_tokens"].ne(pad), previous.ne(pad))
+        means = importance.NeuronMeans(outputs, importance.METHODS["taylor"])
+        real = importance.RealPositions(fed["src_tokens"].ne(pad), previous.ne(pad))
         smoothed = target, 0.1
         means.add(real, lambda: model(**fed, smoothed_target=smoothed)[1]["cross_entropy"][0])
         assert means.means

@@ -1,14 +1,11 @@
 """What is rehearsed: every method, loss term and choice of the package is in a training."""
 
-from __future__ import annotations
-
 from support.covering import in_turn
-from support.rehearsed import NEURONS, ON_GPU, SMALL
+from support.criterion_models import SMALL, TERMS
+from support.rehearsed import NEURONS, ON_GPU
+from support.robt_task import VARIED
 
-CRITERION = (
-    *("--criterion", "label_smoothed_cross_entropy_terms", "--label-smoothing", "0.1"),
-    *("--clip-norm", "1"),
-)
+CRITERION = (*TERMS, "--clip-norm", "1")
 BASE = ("--task", "tdo_translation", *ON_GPU, *SMALL, *CRITERION)
 ROBT = ("--task", "tdo_robt", *ON_GPU, *SMALL, *CRITERION)
 TWO_STAGE = (
@@ -22,10 +19,6 @@ ENCODER_DECODER = (
 )
 MERGED = (*ENCODER_DECODER, "--tdo-decoder-attention", "merged")
 LANGUAGE_AWARE = (*TWO_STAGE, "--tdo-laln", "both", "--tdo-lalt", "xavier")
-VARIED = (
-    *("--tdo-share-embeddings", "none", "--tdo-position-embedding", "learned"),
-    *("--max-source-positions", "24", "--max-target-positions", "24"),
-)
 ALL_TERMS = (
     *("--loss-terms", "instrucl,tpdm,reconstruction,lexical", "--tdo-tpdm-layer", "1"),
     *("--lexical-updates", "50", "--max-update", "100"),

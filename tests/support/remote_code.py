@@ -1,6 +1,5 @@
 """Small models of every kind as they are opened for an export, and a process that loads folders."""
 
-import itertools
 import json
 import os
 import sys
@@ -10,7 +9,7 @@ from pathlib import Path
 
 import torch
 import torch.nn.functional as F
-from support.built_models import in_double_precision, moved
+from support.built_models import in_double_precision, moved, padded
 from support.parity_cases import NUMBERS, PAD
 from support.pretrained import pieces, segmentation
 from support.processes import finished
@@ -32,6 +31,8 @@ from tdo_plugin.text_settings import settings_of
 
 LANGUAGES = ("en", "de", "fr")
 PAIRS = ("de-en", "en-fr")
+# the languages of each pair, as indices
+PLACES = [[LANGUAGES.index(language) for language in pair.split("-")] for pair in PAIRS]
 TAGS = {language: f"__{language}__" for language in LANGUAGES}
 SYMBOLS = ("<s>", "<pad>", "</s>", "<unk>", *pieces(), *TAGS.values())
 EOS = 2
@@ -51,7 +52,7 @@ def core_of(**case):
             width = core.neurons.masks.size(1)
             masks, general = torch.rand(len(PAIRS), width) < 0.7, torch.rand(width) < 0.3
             digest = torch.arange(32, dtype=torch.uint8)
-            core.neurons.take(masks, general, torch.tensor(places()), digest)
+            core.neurons.take(masks, general, torch.tensor(PLACES), digest)
     if pairs:
         core.pairs = LanguagePairs(LANGUAGES, PAIRS)
     return moved(core)
@@ -63,11 +64,6 @@ def preset(arch):
     fill(args, PRESETS[arch])
     args.tdo_adaptation_dim = min(args.tdo_adaptation_dim, 6)
     return asdict(spec_from_args(args))
-
-
-def places():
-    """The languages of each pair, as indices."""
-    return [[LANGUAGES.index(language) for language in pair.split("-")] for pair in PAIRS]
 
 
 def opened(core, source_tag="tgt", target_tag=None):
@@ -103,28 +99,21 @@ def exported(core, out, **tags):
 def batch():
     """Sources, shifted targets and language ids of mixed pairs, with padding on the right."""
     drawn = torch.Generator().manual_seed(3)
-    words = range(4, len(SYMBOLS) - len(LANGUAGES))
+    last = len(SYMBOLS) - len(LANGUAGES) - 1
 
     def rows(longest, first):
-        lengths = itertools.islice(itertools.cycle(range(1, longest)), 6)
-        texts = [
-            torch.randint(words[0], words[-1], (n,), generator=drawn).tolist() for n in lengths
-        ]
-        return [[*before, *text] for before, text in zip(first, texts, strict=True)]
+        lengths = [1 + number % (longest - 1) for number in range(len(first))]
+        words = (torch.randint(4, last, (length,), generator=drawn) for length in lengths)
+        return [[*before, *text.tolist()] for before, text in zip(first, words, strict=True)]
 
-    languages = torch.tensor(places() * 3)
+    languages = torch.tensor(PLACES * 3)
     tags = [[SYMBOLS.index(TAGS[LANGUAGES[target]])] for target in languages[:, 1].tolist()]
     return {
-        "source": _padded([[*row, EOS] for row in rows(6, tags)]),
-        "target": _padded(rows(5, [[EOS]] * 6)),
+        "source": padded([[*row, EOS] for row in rows(6, tags)]),
+        "target": padded(rows(5, [[EOS]] * 6)),
         "src_lang_id": languages[:, 0].contiguous(),
         "tgt_lang_id": languages[:, 1].contiguous(),
     }
-
-
-def _padded(rows):
-    width = max(map(len, rows))
-    return torch.tensor([row + [PAD] * (width - len(row)) for row in rows])
 
 
 def logits(core, batch):
@@ -138,11 +127,7 @@ def logits(core, batch):
 def loaded_elsewhere(jobs, scratch: Path, cache: Path, python=sys.executable):
     """What a process without this package and fairseq says of folders; see its file.
 
-    Args:
-        jobs: a dictionary for each folder.
-        scratch: an empty folder.
-        cache: where transformers keeps the folders' code.
-        python: an interpreter with torch and transformers.
+    Jobs are dictionaries. transformers keeps the folders' code in the cache.
     """
     path = scratch / "jobs.json"
     path.write_text(json.dumps(jobs), encoding="utf-8")

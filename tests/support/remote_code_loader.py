@@ -38,9 +38,8 @@ PAD = 1
 
 def compared(job):
     """The largest differences of a model's numbers from those that are expected."""
-    model = AutoModelForSeq2SeqLM.from_pretrained(
-        job["folder"], dtype=torch.float64, **TRUSTED
-    ).eval()
+    options = {"dtype": torch.float64, **TRUSTED}
+    model = AutoModelForSeq2SeqLM.from_pretrained(job["folder"], **options).eval()
     stored = load_file(f"{job['folder']}/model.safetensors")
     state = model.state_dict()
     expected = torch.load(job["expected"], weights_only=True)
@@ -52,13 +51,8 @@ def compared(job):
     whole = model(**given, decoder_input_ids=target)
     steps, cache = [], None
     encoded = model.get_encoder()(**given)
-    for position in range(target.size(1)):
-        step = model(
-            encoder_outputs=encoded,
-            decoder_input_ids=target[:, position : position + 1],
-            cache=cache,
-            use_cache=True,
-        )
+    for token in target.split(1, 1):
+        step = model(encoder_outputs=encoded, decoder_input_ids=token, cache=cache, use_cache=True)
         cache = step.cache
         steps.append(step.logits)
     searched = [
@@ -73,7 +67,7 @@ def compared(job):
         "padding": gap(model(**left, decoder_input_ids=target).logits, logits, real),
         "cache": gap(torch.cat(steps, 1), logits, real),
         "beams": [
-            equal(searched[0].sequences, other.sequences)
+            torch.equal(searched[0].sequences, other.sequences)
             and gap(searched[0].sequences_scores, other.sequences_scores)
             for other in searched[1:]
         ],
@@ -92,10 +86,6 @@ def turned(rows):
 def gap(tensor, other, where=...):
     same = torch.where(tensor == other, 0.0, tensor - other)  # also of what is masked
     return float(same[where].detach().abs().max())
-
-
-def equal(tensor, other):
-    return torch.equal(tensor, other)
 
 
 def sampled(model, given):
@@ -128,7 +118,8 @@ def translated(job):
     model = AutoModelForSeq2SeqLM.from_pretrained(job["folder"], **TRUSTED).eval()
     texts, sources, targets = zip(*job["texts"], strict=True)
     languages = {"src_lang": list(sources), "tgt_lang": list(targets)}
-    batch = tokenizer(list(texts), **languages, padding=True, return_tensors="pt")
+    shape = {"padding": True, "return_tensors": "pt"}
+    batch = tokenizer(list(texts), **languages, **shape)
     output = model.generate(**batch)
     folder = f"{job['folder']}-again"
     model.save_pretrained(folder)
@@ -138,9 +129,7 @@ def translated(job):
     tokenizer_again = AutoTokenizer.from_pretrained(folder, **TRUSTED)
     first = again.generate(**tokenizer_again(texts[0], return_tensors="pt"))
     half = AutoModelForSeq2SeqLM.from_pretrained(folder, dtype=torch.bfloat16, **TRUSTED)
-    labels = tokenizer(
-        text_target=list(texts), tgt_lang=list(targets), padding=True, return_tensors="pt"
-    )["input_ids"]
+    labels = tokenizer(text_target=list(texts), tgt_lang=list(targets), **shape)["input_ids"]
     single, rounded = (each(**batch, labels=labels).logits.float() for each in (model, half))
     both = tokenizer(list(texts), text_target=list(texts), **languages, padding=True)
     return {

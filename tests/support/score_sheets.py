@@ -1,11 +1,10 @@
-"""A score sheet by hand, whose means are easy to see, and what reads its tables."""
+"""Score sheets by hand, whose means are easy to see, and what reads their tables."""
 
-from __future__ import annotations
-
+from collections.abc import Mapping
 from dataclasses import replace
 from html.parser import HTMLParser
 
-from tdo_plugin.evaluation.report.table import Table
+from tdo_plugin.evaluation.report.table import ABSENT, Block, Cell, Column, Row, Table
 from tdo_plugin.evaluation.score_sheet import (
     Comparison,
     Difference,
@@ -33,52 +32,60 @@ GROUPS = {
 }
 
 
+TABLE = Table(
+    "key",
+    "Title",
+    ("system",),
+    (Column("BLEU ↑", "a"), Column("BLEU ↑", "longer"), Column("TER ↓", "a")),
+    (
+        Block((Row(("猫_1",), (Cell("9.5", 9.5, True, "‡"), Cell(ABSENT), Cell("1.0"))),)),
+        Block((Row(("a|b",), (Cell("10.0", 10.0), Cell(""), Cell("2.0"))),), "TDO, Table 1", True),
+    ),
+    "How to read it.",
+)
+
+
 def shares(off: float) -> dict[str, float]:
-    return {
-        "target": 100 - off,
-        "english": off / 2,
-        "source": off / 4,
-        "other": off / 4,
-        "undetectable": 0.0,
-    }
+    rest = {"english": off / 2, "source": off / 4, "other": off / 4}
+    return {"target": 100 - off, **rest, "undetectable": 0.0}
 
 
 def system(name: str) -> SystemScores:
-    rows = tuple(
-        DirectionScores(
-            direction,
-            2,
-            dict(zip(("bleu", "off", "perplexity"), values[name], strict=True)),
-            shares(values[name][1]),
-            {direction.split("-")[1]: 2},
-            values[name][1] / 8,
-        )
-        for direction, values in SCORES.items()
-        if name in values
-    )
+    rows = []
+    for direction in (direction for direction, values in SCORES.items() if name in values):
+        bleu, off, perplexity = SCORES[direction][name]
+        scores = {"bleu": bleu, "off": off, "perplexity": perplexity}
+        languages = {direction.split("-")[1]: 2}
+        rows.append(DirectionScores(direction, 2, scores, shares(off), languages, off / 8))
     provenance = {"checkpoint": {"sha256": "9f<2>c"}, "command": "train --lr 1", "seeds": [1, None]}
-    return SystemScores(name, rows, {"all": {"bleu": 21.5}}, {"all": 0.5}, provenance)
+    return SystemScores(name, tuple(rows), {"all": {"bleu": 21.5}}, {"all": 0.5}, provenance)
+
+
+def bleu_sheet(bleu: Mapping[str, Mapping[str, float]], **changes: object) -> ScoreSheet:
+    """BLEU alone, by system and direction."""
+    systems = tuple(
+        SystemScores(
+            name, tuple(DirectionScores(way, 2, {"bleu": value}) for way, value in scores.items())
+        )
+        for name, scores in bleu.items()
+    )
+    directions = tuple(next(iter(bleu.values()), ()))
+    groups = {"all": directions, **{direction: (direction,) for direction in directions}}
+    return ScoreSheet(systems, directions, groups, ("bleu",), **changes)
 
 
 def sheet(**changes: object) -> ScoreSheet:
     """Two systems, three languages, four directions; COMET is missing."""
     won = Difference(30.02, 15.0, 15.02, 10.0, 20.0, 0.0004)
     close = Difference(39.99, 40.0, -0.01, -1.0, 1.0, 0.0312)
+    by_direction, by_group = {"en-ar": won, "ar-en": close}, {"en → X": won, "X → en": close}
+    share_won = {"en → X": 100.0, "X → en": 0.0}
     default = ScoreSheet(
         systems=(system("plain"), system("few")),
         directions=tuple(SCORES),
         groups=GROUPS,
         metrics=("bleu", "comet", "off", "perplexity"),
-        comparisons=(
-            Comparison(
-                "few",
-                "plain",
-                "bleu",
-                {"en-ar": won, "ar-en": close},
-                {"en → X": won, "X → en": close},
-                {"en → X": 100.0, "X → en": 0.0},
-            ),
-        ),
+        comparisons=(Comparison("few", "plain", "bleu", by_direction, by_group, share_won),),
         examples=(
             Example("en-ar", 7, "thanks & more", ARABIC, {"plain": HOSTILE, "few": ""}, {}),
             Example("ar-de", 3, None, "danke", {"plain": "danke"}, {"plain": 100.0}),

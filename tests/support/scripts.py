@@ -68,6 +68,4 @@ def _saying_clone() -> Path:
 
 def called(place: Path | str, *words: str) -> list[str]:
     """The words of `tdo` that a script comes to, behind what it says itself, each a line."""
-    script = _saying_clone() / "scripts" / place
-    done = subprocess.run(["bash", script, *words], capture_output=True, text=True, check=False)
-    return heard(done).splitlines()
+    return heard(finished(["bash", _saying_clone() / "scripts" / place, *words])).splitlines()

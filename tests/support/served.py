@@ -45,19 +45,12 @@ def two_models() -> list[ServedModel]:
 
 @dataclass
 class Served:
-    """A running server.
+    """A running server."""
 
-    Attributes:
-        port: on 127.0.0.1.
-        worker: which runs the models.
-        lines: its log.
-        rates: of its clients.
-    """
-
-    port: int
-    worker: ModelWorker
-    rates: RateLimiter
-    lines: list[str]
+    port: int  # on 127.0.0.1
+    worker: ModelWorker  # which runs the models
+    rates: RateLimiter  # of its clients
+    lines: list[str]  # its log
 
     @property
     def url(self) -> str:

@@ -4,19 +4,17 @@ from contextlib import nullcontext
 from dataclasses import asdict
 
 import torch
-from support.data import TAG, TASK, TRAIN, built, iterate
+from support import criterion_models
+from support.criterion_models import BASE
+from support.data import built, iterate
 
 from tdo_plugin.criterions.loss_terms import Update
 
-BASE = ("--task", "tdo_translation", *TASK, *TRAIN, *TAG)
-SMALL = ("--tdo-model-dim", "8", "--tdo-heads", "2", "--tdo-ffn-dim", "12", "--dropout", "0")
+SMALL = (*criterion_models.SMALL, "--dropout", "0")
 TPDM = ("--criterion", "label_smoothed_cross_entropy_tpdm", "--tdo-tpdm-layer", "2")
 TOPOLOGIES = {
-    "tdo": ("--arch", "tdo_transformer", "--tdo-layers", "4", "--tdo-target-layer", "2"),
-    "tdo, second stage": ("--arch", "tdo_transformer", "--tdo-layers", "4", "--tdo-target-layer=1"),
-    "prefix": ("--arch", "tdo_prefix_decoder_only", "--tdo-layers", "3"),
-    "causal": ("--arch", "tdo_causal_decoder_only", "--tdo-layers", "3"),
-    "encoder-decoder": ("--arch", "tdo_encoder_decoder", "--tdo-encoder-layers", "2"),
+    **criterion_models.TOPOLOGIES,
+    "tdo, second stage": (*criterion_models.TOPOLOGIES["tdo"], "--tdo-target-layer", "1"),
 }
 GATED = ("--tdo-tpdm-gate", "relaxed-bernoulli", "--tpdm-gate-prior", "0.3")
 EXACT = {"rtol": 0, "atol": 1e-8}

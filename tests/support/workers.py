@@ -1,8 +1,10 @@
 """Trainings of several workers, forked from this process, which communicate through gloo."""
 
+import gc
+import traceback
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 from unittest import mock
 
 import torch
@@ -13,6 +15,7 @@ from torch import distributed
 from tdo_compat.registry import overlay
 from tdo_plugin.runtime.jobs import run_jobs
 
+T = TypeVar("T")
 SHARDED = ("--ddp-backend", "fully_sharded")
 WHOLE = ("--ddp-backend", "legacy_ddp")
 
@@ -31,21 +34,39 @@ def assert_same_states(first: Path, second: Path, **tolerance: float) -> None:
     torch.testing.assert_close(left["state"], right["state"], **tolerance)
 
 
+def in_torch_s_wrapper(
+    model: torch.nn.Module, work: Callable[[torch.nn.Module], T], meeting: Path, rank=0, workers=1
+) -> T:
+    """What ``work`` gives of a model in torch's own wrapper, which fairseq takes on GPUs only.
+
+    Its group of workers meets in a file. The wrapper goes before the group does: as the last to
+    hold that, it would wait for gloo's thread and keep Python's lock, for which that may wait.
+    """
+    from fairseq.distributed import ModuleProxyWrapper
+
+    if workers > 1:  # forked: other threads of the test's process are not in this one
+        torch.set_num_threads(1)
+    distributed.init_process_group(
+        "gloo", init_method=f"file://{meeting}", rank=rank, world_size=workers
+    )
+    try:
+        return work(ModuleProxyWrapper(torch.nn.parallel.DistributedDataParallel(model)))
+    except BaseException as error:
+        traceback.clear_frames(error.__traceback__)  # they hold it, too
+        raise
+    finally:
+        gc.collect()
+        distributed.destroy_process_group()
+
+
 def trained(
     count: int, folder: Path, *flags: str, double: bool = True, seen: Callable[[Any], Any] = bool
 ) -> list[dict[str, Any]]:
-    """What each worker of a training returns.
+    """What each worker of a training, in double precision or not, returns.
 
-    Args:
-        count: workers; one trains in a process of its own, too.
-        folder: for checkpoints.
-        flags: of fairseq-train.
-        double: whether the model is in double precision.
-        seen: a function of the trainer, called after each update, whose results are returned.
-
-    Returns:
-        for each worker ``losses`` of its batches, gradient norms ``gnorm`` of its updates, and
-        ``seen``.
+    One worker trains in a process of its own, too. For each these are ``losses`` of its batches,
+    gradient norms ``gnorm`` of its updates, and ``seen``: what that function makes of the trainer
+    after each update.
     """
     folder.mkdir(exist_ok=True)
     meeting = folder / "meeting"
@@ -75,10 +96,8 @@ def trained(
             results.append(seen(self))
             return done
 
-        several = (
-            *("--distributed-world-size", str(count), "--distributed-rank", str(rank)),
-            *("--distributed-backend", "gloo"),
-        )
+        several = ["--distributed-world-size", str(count), "--distributed-rank", str(rank)]
+        several += ["--distributed-backend", "gloo"]
         if count > 1:
             distributed.init_process_group(
                 "gloo", init_method=f"file://{meeting}", rank=rank, world_size=count

@@ -1,6 +1,6 @@
 """What is particular to the tables of one paper: losses, originals, masks, pivots, pictures.
 
-What flags a system has at its scales is held by test_experiment_flags.py.
+What flags a system has at its scales is held by test_golden.py.
 """
 
 from itertools import pairwise

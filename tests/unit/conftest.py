@@ -1,7 +1,6 @@
-"""A prepared data folder in small, and what fairseq would have written for it."""
+"""A prepared data folder in small."""
 
 import json
-from collections.abc import Callable
 from itertools import permutations
 from pathlib import Path
 
@@ -41,19 +40,3 @@ def data(tmp_path: Path) -> DataFolder:
         (root / f"{name}.txt").write_text("\n".join(lines) + "\n")
     (root / MARK).write_text(json.dumps({}))
     return read_data_folder(root)
-
-
-@pytest.fixture
-def decode(tmp_path: Path) -> Callable[..., Path]:
-    """Write a system's output, last sentence first; `language` replaces the target's."""
-
-    def write(name: str, directions: dict[str, str]) -> Path:
-        for direction, language in directions.items():
-            folder = tmp_path / name / direction
-            folder.mkdir(parents=True)
-            lines = [f"H-{i}\t-0.5\t{pieces(line)}" for i, line in enumerate(TEXT[language])]
-            text = "\n".join(reversed(lines)) + "\n"
-            (folder / "generate-test.txt").write_text(text, encoding="utf-8")
-        return tmp_path / name
-
-    return write

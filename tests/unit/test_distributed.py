@@ -64,74 +64,52 @@ def failure(exitcode: int) -> ChildFailedError:
 
 LOST = RendezvousConnectionError("The connection has failed. See inner exception for details.")
 LOST.__cause__ = RuntimeError("no bytes\nframe #0")
-LOST_LINE = "the rendezvous machine has ended, or does not answer: no bytes"
-KILLED = "SIGKILL (a machine that is out of memory sends it) has ended the worker of rank 3"
-LATE = "the machines cannot connect to each other: too late"
+LOST_LINE = "the rendezvous machine has ended, or does not answer: no bytes\n"
+KILLED = "SIGKILL (a machine that is out of memory sends it) has ended the worker of rank 3\n"
+LATE = "the machines cannot connect to each other: too late\n"
+TERM, USR1, INTERRUPT = (
+    SignalException("told", number) for number in (signal.SIGTERM, signal.SIGUSR1, signal.SIGINT)
+)
 
 
 @pytest.mark.parametrize(
-    ("error", "code", "line"),
+    ("codes", "error", "code", "said"),
     [
-        (SignalException("told", signal.SIGTERM), 143, ""),
-        (failure(143), 143, ""),
-        (failure(1), 1, ""),
-        (failure(-9), 137, KILLED),
-        (LOST, 1, LOST_LINE),
-        (RendezvousTimeoutError("too late"), 1, LATE),
+        (None, TERM, 143, ""),
+        (None, failure(143), 143, ""),
+        (None, failure(1), 1, ""),
+        (None, failure(-9), 137, f"error: {KILLED}"),
+        (None, LOST, 1, f"error: {LOST_LINE}"),
+        (None, RendezvousTimeoutError("too late"), 1, f"error: {LATE}"),
+        ([], TERM, 143, ""),  # before there were any
+        ([143, 143], USR1, 143, ""),
+        ([143, -9], TERM, 143, ""),  # it was too slow for torchrun
+        ([0, 143], TERM, 143, ""),
+        ([0, 0], TERM, 0, ""),  # the training was done
+        ([143, 1], TERM, 1, ""),  # the checkpoint could not be written
+        ([1, 1], INTERRUPT, 130, ""),
+        ([143, 143], LOST, 143, LOST_LINE),  # a checkpoint is written
+        ([0, 0], LOST, 0, ""),
+        ([143, 1], LOST, 1, f"error: {LOST_LINE}"),
+        # torchrun's own signal, too early for them to save anything
+        ([-15, -15], LOST, 1, f"error: {LOST_LINE}"),
+        ([], LOST, 1, f"error: {LOST_LINE}"),
     ],
 )
-def test_torchrun_ends_as_its_workers_do(error, code, line, capsys):
-    def original(_):
-        raise error
-
-    with pytest.raises(SystemExit) as ended:
-        distributed._run(original, [])
-    assert ended.value.code == code
-    assert capsys.readouterr().err == (f"error: {line}\n" if line else "")
-
-
-@pytest.mark.parametrize(
-    ("number", "codes", "code"),
-    [
-        (signal.SIGTERM, [], 143),  # before there were any
-        (signal.SIGUSR1, [143, 143], 143),
-        (signal.SIGTERM, [143, -9], 143),  # it was too slow for torchrun
-        (signal.SIGTERM, [0, 143], 143),
-        (signal.SIGTERM, [0, 0], 0),  # the training was done
-        (signal.SIGTERM, [143, 1], 1),  # the checkpoint could not be written
-        (signal.SIGINT, [1, 1], 130),
-    ],
-)
-def test_torchrun_ends_after_a_signal_as_its_workers_have(number, codes, code):
+def test_torchrun_ends_as_its_workers_do(codes, error, code, said, capsys):
     before = SubprocessContext.close, signal.getsignal(signal.SIGUSR1)
     with pytest.raises(SystemExit) as ended:
-        distributed._run(closing(codes, SignalException("told", number)), [])
-    assert ended.value.code == code
+        distributed._run(closing(codes, error), [])
+    assert (ended.value.code, capsys.readouterr().err) == (code, said)
     assert (SubprocessContext.close, signal.getsignal(signal.SIGUSR1)) == before
 
 
-@pytest.mark.parametrize(
-    ("codes", "code", "said"),
-    [
-        ([143, 143], 143, f"{LOST_LINE}\n"),  # a checkpoint is written
-        ([0, 0], 0, ""),
-        ([143, 1], 1, f"error: {LOST_LINE}\n"),
-        # torchrun's own signal, too early for them to save anything
-        ([-15, -15], 1, f"error: {LOST_LINE}\n"),
-        ([], 1, f"error: {LOST_LINE}\n"),
-    ],
-)
-def test_torchrun_that_lost_the_others_ends_as_its_workers_have(codes, code, said, capsys):
-    with pytest.raises(SystemExit) as ended:
-        distributed._run(closing(codes, LOST), [])
-    assert ended.value.code == code
-    assert capsys.readouterr().err == said
-
-
-def closing(codes: list[int], error: Exception) -> Callable[[object], None]:
-    """A torchrun that fails once its workers have ended, with these exit codes."""
+def closing(codes: list[int] | None, error: Exception) -> Callable[[object], None]:
+    """A torchrun that fails, if codes are given once its workers have ended with them."""
 
     def original(_: object) -> None:
+        if codes is None:
+            raise error
         context = SubprocessContext.__new__(SubprocessContext)
         context._close, context._tail_logs = lambda **_: None, []
         context.filtered_stdout = context.filtered_stderr = None

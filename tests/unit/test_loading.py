@@ -147,14 +147,11 @@ def test_a_training_goes_on_from_its_state(buffer_size):
     assert resumed.state_dict() == trained.state_dict()
 
 
-# --- a buffer's thread -----------------------------------------------------------------------
-
-
 class Numbers:
-    """Numbers that say which of them were asked for."""
+    """Numbers that say which of them were asked for; behind each something may be done."""
 
-    def __init__(self):
-        self.asked = []
+    def __init__(self, then=lambda: None):
+        self.asked, self.then = [], then
 
     def __len__(self):
         return 100
@@ -163,28 +160,16 @@ class Numbers:
         for number in range(100):
             self.asked.append(number)
             yield number
-
-
-class LettingGo(Numbers):
-    """Numbers whose loading lets their reader go, as a collection in its thread may."""
-
-    def __init__(self):
-        super().__init__()
-        self.readers, self.begun = [], threading.Event()
-
-    def __iter__(self):
-        for number in super().__iter__():
-            yield number
-            self.begun.wait(60)
-            self.readers.clear()
+            self.then()
 
 
 def test_a_thread_that_collects_its_own_buffer_ends(begun, monkeypatch):
-    errors, numbers = [], LettingGo()
+    errors, readers, read = [], [], threading.Event()
     monkeypatch.setattr(sys, "unraisablehook", errors.append)
-    numbers.readers.append(iterators.BufferedIterator(2, numbers))
-    assert next(numbers.readers[0]) == 0
-    numbers.begun.set()
+    numbers = Numbers(lambda: read.wait(60) and readers.clear())
+    readers.append(iterators.BufferedIterator(2, numbers))
+    assert next(readers[0]) == 0
+    read.set()
     until(lambda: begun() == (0, 0), 10)
     assert not errors
     assert len(numbers.asked) <= 3
@@ -220,9 +205,6 @@ def test_a_thread_ends_with_the_buffer_that_it_fills(read, waits, begun):
     del buffer
     assert begun() == (0, 0)
     assert read <= len(numbers.asked) <= read + 3
-
-
-# --- the processes of a loader ---------------------------------------------------------------
 
 
 @pytest.mark.parametrize("workers", [0, 1])

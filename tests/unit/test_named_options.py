@@ -62,13 +62,9 @@ def known():
         LR_SCHEDULER_REGISTRY,
     ):
         for part in registry.values():
-            yield from of_part(part)
-
-
-def of_part(part):
-    parser = argparse.ArgumentParser(conflict_handler="resolve", add_help=False)
-    part.add_args(parser)
-    yield from of_parser(parser)
+            parser = argparse.ArgumentParser(conflict_handler="resolve", add_help=False)
+            part.add_args(parser)
+            yield from of_parser(parser)
 
 
 def test_named_options_are_there():

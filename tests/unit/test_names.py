@@ -1,15 +1,18 @@
 """One rule for names from outside, wherever one is given or read."""
 
-import dataclasses
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from support.prepared import prepared
+from support.score_sheets import SCORES, sheet, system
 
 from tdo_plugin.errors import UserError
 from tdo_plugin.evaluation.groups import user_groups
+from tdo_plugin.evaluation.score_sheet import Comparison, as_json
+from tdo_plugin.evaluation.sheet_reading import read_sheet
 from tdo_plugin.evaluation.systems import read_systems
 from tdo_plugin.launch.slurm_script import job_script
 from tdo_plugin.launch.training import Machine
@@ -21,10 +24,11 @@ NO_LINES = ("a\nb", "a\rb", "a\0", "\x1b[0m", "a\u2028b", "a\u2029", "a\x85b", "
 NO_TITLES = ("", "  ", "a\nb", "\x1b[0m", "x" * 201, None, 3)
 
 
-@pytest.mark.parametrize("name", ["de", "pt_BR", "zh_Hans", "eng_Latn", "x1"])
-def test_names_of_languages(name):
-    assert is_language(name)
-    check_languages([name], "`--x`")
+def test_names_of_languages_and_titles_which_may_be_in_any_script():
+    languages = ["de", "pt_BR", "zh_Hans", "eng_Latn", "x1"]
+    assert all(map(is_language, languages))
+    check_languages(languages, "`--x`")
+    check_titles(["TDO, seed 1", "w/o InstruCL", "日本語", "می‌شود"], "`--x`")
 
 
 def test_what_is_no_name(refused):
@@ -42,16 +46,6 @@ def test_what_is_no_name(refused):
         user_groups(["a\x1b=*"], ["de-en"])
     with refused.raised("a system", names="NAME=DIR"):
         read_systems(["a\nb=."], None, None, [])
-
-
-def test_titles_may_be_in_any_script():
-    check_titles(["TDO, seed 1", "w/o InstruCL", "日本語", "می‌شود"], "`--x`")
-
-
-# --- where they are given --------------------------------------------------------------------
-
-
-# --- where they are read ---------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -79,34 +73,18 @@ def test_lists_of_a_data_folder(folder: Path, refused):
 
 @pytest.mark.parametrize("place", ["systems", "groups", "directions", "baseline"])
 def test_names_of_a_scores_file(tmp_path: Path, place: str, refused):
-    from tdo_plugin.evaluation.score_sheet import (
-        Comparison,
-        DirectionScores,
-        ScoreSheet,
-        SystemScores,
-        as_json,
-    )
-    from tdo_plugin.evaluation.sheet_reading import read_sheet
-
-    rows = (DirectionScores("de-en", 3, {"bleu": 1.0}),)
-    sheet = ScoreSheet((SystemScores("a", rows),), ("de-en",), {"all": ("de-en",)}, ("bleu",))
-    path = tmp_path / "scores.json"
-    path.write_text(json.dumps(as_json(sheet)), encoding="utf-8")
-    assert read_sheet(path).systems[0].name == "a"
-    bad = "../x\n"
+    path, bad = tmp_path / "scores.json", "../x\n"
+    path.write_text(json.dumps(as_json(sheet())), encoding="utf-8")
+    assert read_sheet(path).systems[0].name == "plain"
     changed = {
-        "systems": {"systems": (SystemScores(bad, rows),)},
-        "groups": {"groups": {bad: ("de-en",)}},
-        "directions": {"directions": ("de-en", bad)},
-        "baseline": {"comparisons": (Comparison("a", bad, "bleu", {}, {}, {}),)},
+        "systems": {"systems": (replace(system("plain"), name=bad),)},
+        "groups": {"groups": {bad: ("en-de",)}},
+        "directions": {"directions": (*SCORES, bad)},
+        "baseline": {"comparisons": (Comparison("few", bad, "bleu", {}, {}, {}),)},
     }[place]
-    content = {**as_json(sheet), **json.loads(json.dumps(changed, default=dataclasses.asdict))}
-    path.write_text(json.dumps(content), encoding="utf-8")
+    path.write_text(json.dumps(as_json(sheet(**changed))), encoding="utf-8")
     with refused.raised(place, names="must"):
         read_sheet(path)
-
-
-# --- where they are written ------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("text", NO_LINES)
@@ -129,9 +107,6 @@ def test_a_folder_with_a_line_break_is_refused_by_its_option(tmp_path, refused):
     refused(*words, "--sbatch=--time=1\ntouch b", names="--sbatch")
 
 
-# --- settings that run code ------------------------------------------------------------------
-
-
 def test_a_config_imports_nothing_and_has_no_control_characters(tmp_path: Path, refused):
     path = tmp_path / "some.conf"
     for line, names in (
@@ -146,9 +121,3 @@ def test_a_config_imports_nothing_and_has_no_control_characters(tmp_path: Path, 
         path.write_text(f"--arch tdo_transformer\n{line}\n", encoding="utf-8")
         with refused.raised(repr(line), names):
             read_config(path)
-
-
-def test_a_config_may_be_of_windows_and_have_tabs(tmp_path: Path):
-    path = tmp_path / "some.conf"
-    path.write_bytes(b"--lr\t1\r\n\r\n# a note\r\n--max-tokens 40\r\n")
-    assert read_config(path).flags == {"--lr": ["1"], "--max-tokens": ["40"]}

@@ -85,16 +85,15 @@ def passed(model, x, weight=1.0):
     return extremes.finding()
 
 
-def test_gradients_are_found_if_outputs_are_finite():
-    assert passed(model(), torch.ones(2, 3), math.inf) == (
-        "the gradient of 2 is the first that is not finite"
-    )
-
-
 def test_the_first_in_the_order_of_computation_is_named():
-    broken = model()
+    """Gradients if all outputs are finite."""
+    broken, x = model(), torch.ones(2, 3)
+    assert passed(broken, x, math.inf) == "the gradient of 2 is the first that is not finite"
     broken[0].bias.data[1] = math.nan
-    assert passed(broken, torch.ones(2, 3)).startswith("the output of 0 is the first ")
+    assert passed(broken, x).startswith("the output of 0 is the first ")
+    # and without an overflow the largest
+    assert passed(model(), torch.full((2, 3), 500.0)).startswith("all is finite, and the largest ")
+    assert passed(nn.Sequential(), torch.ones(2, requires_grad=True)).startswith("no output ")
 
 
 def test_a_parameter_whose_gradient_overflows_is_named():
@@ -107,19 +106,13 @@ def test_a_parameter_whose_gradient_overflows_is_named():
     assert passed(broken, x, 1000.0) == "the gradient of 2.weight is the first that is not finite"
 
 
-def test_without_an_overflow_the_largest_is_named():
-    assert passed(model(), torch.full((2, 3), 500.0)).startswith("all is finite, and the largest ")
-    assert passed(nn.Sequential(), torch.ones(2, requires_grad=True)).startswith("no output ")
-
-
 def test_hooks_are_removed():
+    """Also from a parameter that a module returns."""
     observed = model()
     passed(observed, torch.ones(2, 3))
     assert not any(part._forward_hooks for part in observed.modules())
     assert not any(part._post_accumulate_grad_hooks for part in observed.parameters())
 
-
-def test_no_hook_stays_on_a_parameter_that_a_module_returns():
     class Factor(nn.Module):
         def __init__(self):
             super().__init__()

@@ -87,9 +87,6 @@ def test_what_is_not_needed_is_not_applied(monkeypatch):
     assert [row["status"] for row in registry.overview()] == ["not needed", "applied"]
 
 
-# --- the hook, in fresh interpreters ---------------------------------------------------------
-
-
 def test_without_fairseq_nothing_is_touched(run):
     code = (
         "import sys, dataclasses; assert 'tdo_compat.patches' in sys.modules;"
@@ -157,9 +154,6 @@ def test_errors_of_users_are_one_line_and_others_keep_their_traceback(run, root,
     done = run_with_fake(run, root, fake_fairseq, head + "raise ValueError('bug')")
     assert done.returncode == 1
     assert done.stderr.startswith("Traceback")
-
-
-# --- what the patches do -----------------------------------------------------------------------
 
 
 def test_defaults_stay_in_fairseqs_dataclasses_and_dataclass_is_put_back():

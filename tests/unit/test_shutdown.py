@@ -5,23 +5,18 @@ import torch
 
 from tdo_compat.shutdown import _shape
 
-SOURCE, TARGET = torch.zeros(3, 7), torch.zeros(3, 5)
+TEXT, TARGET = {"src_tokens": torch.zeros(3, 7)}, torch.zeros(3, 5)
+SPEECH = {"source": torch.zeros(3, 7)}
 
 
 @pytest.mark.parametrize(
     ("batch", "shape"),
     [
-        (
-            {"net_input": {"src_tokens": SOURCE}, "target": TARGET},
-            "3 sentences x 7 source tokens x 5 target tokens",
-        ),
+        ({"net_input": TEXT, "target": TARGET}, "3 sentences x 7 source tokens x 5 target tokens"),
         # fairseq's other tasks: a class of each sentence, speech, no target
-        (
-            {"net_input": {"src_tokens": SOURCE}, "target": torch.zeros(3)},
-            "3 sentences x 7 source tokens",
-        ),
-        ({"net_input": {"source": SOURCE}, "target": TARGET}, "3 sentences x 5 target tokens"),
-        ({"net_input": {"source": SOURCE}, "target": None}, None),
+        ({"net_input": TEXT, "target": torch.zeros(3)}, "3 sentences x 7 source tokens"),
+        ({"net_input": SPEECH, "target": TARGET}, "3 sentences x 5 target tokens"),
+        ({"net_input": SPEECH, "target": None}, None),
         ({}, None),
         (None, None),
     ],

@@ -4,17 +4,10 @@ from argparse import Namespace
 from pathlib import Path
 
 import pytest
+from support.data import generation
 
+from tdo_plugin import text_settings as text
 from tdo_plugin.errors import UserError
-from tdo_plugin.text_settings import (
-    apply,
-    check_members,
-    check_settings,
-    fixed_languages,
-    is_multilingual,
-    languages_of,
-    settings_of,
-)
 
 USUAL = {
     "encoder_langtok": None,
@@ -35,19 +28,10 @@ def state(remembered=None, **options):
     return {"cfg": {"task": Namespace(**task)}, "task_state": remembered}
 
 
-def test_options_that_are_not_there_are_as_before_there_were_any():
-    assert settings_of(Namespace()) == USUAL
-
-
-def test_fairseq_usual_values_are_those():
-    from fairseq.tasks import TASK_REGISTRY
-    from support.data import generation
-
-    args, _ = generation(
-        "--task", "tdo_translation", "--lang-pairs", "en-de", "-s", "en", "-t", "de"
-    )
-    assert settings_of(args) == USUAL
-    assert "tdo_translation" in TASK_REGISTRY
+def test_options_that_are_not_there_have_fairseqs_usual_values():
+    words = "--task tdo_translation --lang-pairs en-de -s en -t de"
+    for args in (Namespace(), generation(*words.split())[0]):
+        assert text.settings_of(args) == USUAL
 
 
 @pytest.mark.parametrize(
@@ -61,11 +45,11 @@ def test_fairseq_usual_values_are_those():
     ],
 )
 def test_tags_are_those_that_fairseq_puts(options, tags):
-    settings = settings_of(Namespace(**options))
+    settings = text.settings_of(Namespace(**options))
     assert (settings["encoder_langtok"], settings["decoder_langtok"]) == tags
     again = Namespace()
-    apply(settings, again)
-    assert settings_of(again) == settings
+    text.apply(settings, again)
+    assert text.settings_of(again) == settings
     assert again.langtoks == {"main": tags}
 
 
@@ -73,7 +57,10 @@ def test_tags_are_those_that_fairseq_puts(options, tags):
     ("value", "side"), [(True, True), ("True", True), ("False", False), ("1", True), (0, False)]
 )
 def test_sides_of_padding(value, side):
-    assert settings_of(Namespace(left_pad_source=value))["left_pad_source"] is side
+    settings, args = text.settings_of(Namespace(left_pad_source=value)), Namespace()
+    assert settings["left_pad_source"] is side
+    text.apply(settings, args)  # as text, which fairseq reads
+    assert (args.left_pad_source, args.left_pad_target) == (str(side), "False")
 
 
 def test_what_cannot_be_read_is_never_run(refused):
@@ -86,58 +73,52 @@ def test_what_cannot_be_read_is_never_run(refused):
     ):
         (name,) = options
         with refused.raised(str(options), names=f"`--{name.replace('_', '-')}` must"):
-            settings_of(Namespace(**options))
+            text.settings_of(Namespace(**options))
 
 
 def test_a_message_is_short_whatever_the_checkpoint_holds(refused):
     with refused.raised("a long value", names="--source-noise") as line:
-        check_settings({"source_noise": "none"}, {"source_noise": "x\n" * 10**6})
+        text.check_settings({"source_noise": "none"}, {"source_noise": "x\n" * 10**6})
     assert len(line[0]) < 400
 
 
-def test_what_is_put_back_is_text_where_fairseq_reads_text():
-    args = Namespace()
-    apply(settings_of(Namespace(left_pad_source=False)), args)
-    assert (args.left_pad_source, args.left_pad_target) == ("False", "False")
-
-
 def test_what_one_of_them_lacks_is_not_compared():
-    check_settings({"encoder_langtok": "src"}, {"later": 1})
-    check_settings({"later": 1}, {"encoder_langtok": "src"}, "")
+    text.check_settings({"encoder_langtok": "src"}, {"later": 1})
+    text.check_settings({"later": 1}, {"encoder_langtok": "src"}, "")
 
 
 def test_languages_by_every_way_to_give_them(tmp_path):
     file = tmp_path / "langs.txt"
     file.write_text("fr\nen\n\n de\n", encoding="utf-8")
-    assert languages_of(state()) == ["de", "en", "fr"]
-    assert languages_of(state(lang_dict=str(file))) == ["fr", "en", "de"]
-    assert languages_of(state(langs="fr,de,en")) == ["fr", "de", "en"]
+    assert text.languages_of(state()) == ["de", "en", "fr"]
+    assert text.languages_of(state(lang_dict=str(file))) == ["fr", "en", "de"]
+    assert text.languages_of(state(langs="fr,de,en")) == ["fr", "de", "en"]
     file.unlink()
-    assert languages_of(state({"languages": ["en", "fr", "de"]}, lang_dict=str(file))) == [
+    assert text.languages_of(state({"languages": ["en", "fr", "de"]}, lang_dict=str(file))) == [
         *("en", "fr", "de")
     ]
     with pytest.raises(UserError, match=r"langs.txt`, must still exist as text"):
-        languages_of(state(lang_dict=str(file)))
+        text.languages_of(state(lang_dict=str(file)))
 
 
 def test_a_converted_model_is_of_no_fixed_languages():
     converted = state({"source_dictionary": "0" * 16}, langs=["de", "en", "fr"])
-    assert fixed_languages(converted) is None
-    assert fixed_languages(state()) == languages_of(converted) == ["de", "en", "fr"]
+    assert text.fixed_languages(converted) is None
+    assert text.fixed_languages(state()) == text.languages_of(converted) == ["de", "en", "fr"]
 
 
 def test_other_checkpoints_have_no_such_text():
-    assert not is_multilingual({"cfg": {"task": Namespace(source_lang="de")}})
-    assert not is_multilingual({})
-    assert is_multilingual({"args": Namespace(lang_tok_style="mbart", lang_pairs="en-de")})
+    assert not text.is_multilingual({"cfg": {"task": Namespace(source_lang="de")}})
+    assert not text.is_multilingual({})
+    assert text.is_multilingual({"args": Namespace(lang_tok_style="mbart", lang_pairs="en-de")})
 
 
 def test_members_of_an_ensemble(refused):
-    check_members({Path("a.pt"): state(), Path("b.pt"): state(left_pad_source="True")})
+    text.check_members({Path("a.pt"): state(), Path("b.pt"): state(left_pad_source="True")})
     for name, value in (
         ("encoder_langtok", "tgt"),
         ("left_pad_source", "False"),
         ("langs", ["en", "de", "fr"]),
     ):
         with refused.raised(name, names=f"`--{name.replace('_', '-')}` is "):
-            check_members({Path("a.pt"): state(), Path("b.pt"): state(**{name: value})})
+            text.check_members({Path("a.pt"): state(), Path("b.pt"): state(**{name: value})})

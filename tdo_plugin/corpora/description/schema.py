@@ -148,10 +148,6 @@ class Corpus:
     segmentation: SegmentationSettings  # of the joint model over all languages
     monolingual: tuple[Monolingual, ...]
 
-    def code(self, language: str) -> str:
-        """A language's code in the source."""
-        return self.codes.get(language, language)
-
     def sets_of(self, split: str, pair: Pair) -> list[ConcreteSet]:
         """The sets of one split of one pair, to be read in order; empty if there is none."""
         return [

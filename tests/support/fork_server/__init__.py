@@ -52,16 +52,10 @@ def environment_folder() -> Path:
         env=environment,
         start_new_session=True,
     )
-    assert server.stdin and server.stdout
     _lay_out(root)
     assert server.stdout.readline() == b"ready\n", "the fork server did not start"
-
-    def end() -> None:
-        server.stdin.close()
-        server.wait()
-        folder.cleanup()
-
-    atexit.register(end)
+    for end in (folder.cleanup, server.wait, server.stdin.close):  # the last is called first
+        atexit.register(end)
     return root
 
 

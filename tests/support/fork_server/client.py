@@ -49,9 +49,8 @@ def without_flags(words: list[str]) -> list[str]:
 def is_served(words: list[str], scripts: list[str]) -> bool:
     """Whether a command without a terminal is one of ours, of fairseq's, or was spawned by one.
 
-    Args:
-        words: behind ``python``.
-        scripts: the folders of the commands, the real ones and those that stand for them.
+    The words are those behind ``python``; scripts are the folders of the real commands and of those
+    that stand for them.
     """
     command = without_flags(words)
     if not command or any(map(os.isatty, range(3))):
@@ -74,8 +73,7 @@ def open_files() -> list[int]:
 def main(folder: str) -> NoReturn:
     """Run the command of ``sys.argv`` and end as it ends.
 
-    Args:
-        folder: of the server: its socket, and ``server.json``.
+    The server's folder has its socket and ``server.json``.
     """
     with open(os.path.join(folder, "server.json")) as file:
         server = json.load(file)

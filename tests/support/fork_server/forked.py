@@ -22,12 +22,7 @@ OWN_FILES = 512  # above any file descriptor that the server has itself
 
 
 def live(request: dict[str, Any], files: list[int]) -> NoReturn:
-    """The whole life of a command.
-
-    Args:
-        request: what its client said of it.
-        files: its client's open files, by their numbers here.
-    """
+    """The whole life of a command, as its client requests it; the open files are the client's."""
     import torch.distributed
 
     become(request, files)
@@ -127,9 +122,7 @@ def apply_environment(unbuffered: bool) -> None:
 def run(words: list[str], scripts: str) -> None:
     """Run a module, a script or a spawned process as Python does.
 
-    Args:
-        words: behind ``python``.
-        scripts: the folder of the real commands.
+    The words are those behind ``python``; scripts is the folder of the real commands.
     """
     sys.warnoptions += [flag[2:] for flag in flags_of(words) if flag.startswith("-W")]
     warnings._processoptions(sys.warnoptions)  # type: ignore[attr-defined]

@@ -7,13 +7,5 @@ in a description shows.
 from support.layouts import europarl, iwslt, multi30k, news, opus100, ted, un, wmt
 from support.layouts.case import Case
 
-CASES: tuple[Case, ...] = (
-    *ted.CASES,
-    *opus100.CASES,
-    *un.CASES,
-    *europarl.CASES,
-    *iwslt.CASES,
-    *wmt.CASES,
-    *news.CASES,
-    *multi30k.CASES,
-)
+CORPORA = (ted, opus100, un, europarl, iwslt, wmt, news, multi30k)
+CASES: tuple[Case, ...] = tuple(case for corpus in CORPORA for case in corpus.CASES)

@@ -1,7 +1,5 @@
 """What a test knows of a corpus: how its archives are made and what must be left of them."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -12,38 +10,32 @@ from tdo_plugin.corpora.description import FOLDER, Corpus
 from tdo_plugin.corpora.description.parsing import parse
 
 Count = int | range
+MOSES = {"casing": "cased", "tokenization": "moses", "plain_references": True}
+NORMALIZED = {**MOSES, "normalize_punctuation": True, "aggressive_hyphens": True}
+# a line with a number, and its tokens after that
+MESSY = "\u201cWell-known\u201d {} \u2013 rule."
+MESSY_TOKENS = "&quot; Well @-@ known &quot; {} - rule ."
 
 
 @dataclass(frozen=True, eq=False)  # each is itself alone, so that functions can be cached by it
 class Case:
-    """A corpus in one form.
+    """A corpus in one form; what is of a set or of its lines has keys such as "train ar-en"."""
 
-    Attributes:
-        name: of the description.
-        write: lays the archives into a folder by their addresses; returns those without an
-            address by their names.
-        languages: in the order of their tags.
-        rows: "train ar-en" -> rows that are left; a range where chance decides.
-        variant: of the description.
-        only: languages that take part; (): all.
-        small: makes limits small that count in thousands.
-        taken: "train ar-en" -> rows that each rule took, by the beginning of the rule's name.
-        odd: "train ar-en" -> rows that are left and whose sides are not translations.
-        text: ("train.ar-en.en", line from 0) -> tokens before segmentation.
-        form: of the text, as `prepared.json` has it.
-    """
-
-    name: str
+    name: str  # of the description
+    # lays the archives into a folder by their addresses; returns those without one by their names
     write: Callable[[Path], Mapping[str, Path] | None]
-    languages: str
-    rows: Mapping[str, Count]
-    variant: str = ""
-    only: str = ""
-    small: Callable[[Corpus], Corpus] = lambda corpus: corpus
+    languages: str  # in the order of their tags
+    rows: Mapping[str, Count]  # that are left; a range where chance decides
+    variant: str = ""  # of the description
+    only: str = ""  # languages that take part; "": all
+    small: Callable[[Corpus], Corpus] = lambda corpus: corpus  # makes limits of thousands small
+    # rows that each rule took, by the beginning of the rule's name
     taken: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    # rows that are left and whose sides are not translations
     odd: Mapping[str, Count] = field(default_factory=dict)
+    # ("train.ar-en.en", line from 0) -> tokens before segmentation
     text: Mapping[tuple[str, int], str] = field(default_factory=dict)
-    form: Mapping[str, str | bool] = field(default_factory=dict)
+    form: Mapping[str, str | bool] = field(default_factory=dict)  # as `prepared.json` has it
 
     def __str__(self) -> str:
         return "-".join(filter(None, (self.name, self.variant.replace(",", "-"))))
@@ -86,9 +78,7 @@ def some_pairs(corpus: Corpus, languages: Sequence[str]) -> Corpus:
         train_pairs=kept(corpus.train_pairs),
         valid_pairs=kept(corpus.valid_pairs),
         test_pairs=kept(corpus.test_pairs),
-        sets=tuple(
-            corpus_set for corpus_set in corpus.sets if set(corpus_set.pair) <= set(languages)
-        ),
+        sets=tuple(each for each in corpus.sets if set(each.pair) <= set(languages)),
         hold_out=hold_out and replace(hold_out, pairs=kept(hold_out.pairs)),
         segmentation=replace(pieces, hub_pairs=hubs),
     )
@@ -96,8 +86,5 @@ def some_pairs(corpus: Corpus, languages: Sequence[str]) -> Corpus:
 
 def fewer(corpus: Corpus, many: int, few: int) -> Corpus:
     """Sets that take so many of the first or last rows take fewer."""
-    sets = [
-        replace(corpus_set, rows=corpus_set.rows.replace(str(many), str(few)))
-        for corpus_set in corpus.sets
-    ]
+    sets = (replace(each, rows=each.rows.replace(str(many), str(few))) for each in corpus.sets)
     return replace(corpus, sets=tuple(sets))

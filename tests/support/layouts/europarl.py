@@ -1,14 +1,12 @@
 """Europarl v7: one archive for four languages, one for each pair, and the sets of 2006."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from support.layouts.case import Case
-from support.layouts.packing import put, sides, tar, text
-from support.layouts.sentences import Row, disguised, long, rows, sentence, tokens, with_side
+from support.layouts.case import MESSY, MESSY_TOKENS, MOSES, NORMALIZED, Case
+from support.layouts.packing import numbered, put, sides, tar
+from support.layouts.sentences import Row, disguised, long, rows, sentence, spaced, with_side
 
 from tdo_plugin.corpora.description import Corpus, Take
 
@@ -17,8 +15,6 @@ TWELVE = ("cs", "fi", "el", "hu", "lt", "lv", "pl", "pt", "sk", "sl", "sv", "es"
 VALID, TEST, TEST_2006 = 50000, 51000, 52000
 VALID_ROWS, TEST_ROWS, TEST_2006_ROWS = 20, 16, 18
 FIRST = {language: 1000 * place for place, language in enumerate(("de", "fr", *TWELVE))}
-MESSY = "\u201cWell-known\u201d 16 \u2013 rule."
-TOKENS = "&quot; well @-@ known &quot; 16 - rule ."
 
 
 def write(web: Path) -> None:
@@ -28,7 +24,8 @@ def write(web: Path) -> None:
     for language in ("cs", "de", "es", "fr"):
         is_trained = language in ("de", "fr")
         text_rows = _train(language) if is_trained else rows(f"{language}-en", range(5))
-        members |= _texts(f"training/europarl-v7.{language}-en", language, text_rows)
+        pair = f"{language}-en"
+        members |= sides(f"training/europarl-v7.{pair}", pair, text_rows)
     put(web, f"{STATMT}/wmt13/training-parallel-europarl-v7.tgz", tar(members))
 
 
@@ -36,10 +33,9 @@ def write_with_test2006(web: Path) -> Mapping[str, Path]:
     """The same, and the test sets that have no address."""
     write(web)
     folder = web.parent / "own"
-    folder.mkdir()
     numbers = range(TEST_2006, TEST_2006 + TEST_2006_ROWS)
     for language in ("de", "en", "fr"):
-        (folder / f"test2006.{language}").write_bytes(text(sentence(language, n) for n in numbers))
+        put(folder, f"test2006.{language}", numbered(language, numbers))
     return {path.name: path for path in folder.iterdir()}
 
 
@@ -47,8 +43,9 @@ def write_pairs(web: Path) -> None:
     """An archive for each of the twelve pairs, and the sets of 2006."""
     write_sets(web)
     for language in TWELVE:
-        members = _texts(f"europarl-v7.{language}-en", language, _train_of_twelve(language))
-        put(web, f"{STATMT}/europarl/v7/{language}-en.tgz", tar(members))
+        pair = f"{language}-en"
+        members = sides(f"europarl-v7.{pair}", pair, _train_of_twelve(language))
+        put(web, f"{STATMT}/europarl/v7/{pair}.tgz", tar(members))
 
 
 def write_sets(web: Path) -> None:
@@ -57,13 +54,8 @@ def write_sets(web: Path) -> None:
     sets = (("dev/dev2006", VALID, VALID_ROWS), ("devtest/devtest2006", TEST, TEST_ROWS))
     for language in ("de", "en", "es", "fr"):
         for name, first, size in (*sets, ("dev/nc-dev2007", 59000, 5)):
-            lines = [sentence(language, first + number) for number in range(size)]
-            members[f"wmt07/{name}.{language}"] = text(lines)
+            members[f"wmt07/{name}.{language}"] = numbered(language, range(first, first + size))
     put(web, f"{STATMT}/wmt07/devsets.tgz", tar(members))
-
-
-def _texts(prefix: str, language: str, text_rows: list[Row]) -> dict[str, bytes]:
-    return sides(f"{prefix}.{language}", f"{prefix}.en", text_rows)
 
 
 def _train(language: str) -> list[Row]:
@@ -73,7 +65,7 @@ def _train(language: str) -> list[Row]:
     text_rows[13] = with_side(text_rows[13], 0, sentence(language, TEST + 5))
     text_rows[14] = (long(language, 300), long("en", 300))
     text_rows[15] = (long(language, 10), long("en", 40))
-    text_rows[16] = with_side(text_rows[16], 1, MESSY)
+    text_rows[16] = with_side(text_rows[16], 1, MESSY.format(16))
     text_rows[17] = with_side(text_rows[17], 1, sentence("en", TEST_2006 + 3))
     text_rows[18] = with_side(text_rows[18], 0, sentence(language, TEST_2006 + 4))
     return text_rows
@@ -92,13 +84,6 @@ def _train_of_twelve(language: str) -> list[Row]:
 
 
 PAIRS = ("de-en", "fr-en", "de-fr")
-FORM = {
-    "casing": "lowercased",
-    "tokenization": "moses",
-    "normalize_punctuation": True,
-    "aggressive_hyphens": True,
-    "plain_references": True,
-}
 DE_FR = Case(
     "europarl-de-fr",
     write,
@@ -112,11 +97,11 @@ DE_FR = Case(
     taken={"train fr-en": {"empty": 1, "held-out": 2, "length": 1, "ratio": 1}},
     odd={"train de-en": 2, "train fr-en": 3},  # 17 and 18, and 16 where rows begin elsewhere
     text={
-        ("train.de-en.de", 0): " ".join(tokens("de", 0)).lower(),
-        ("train.de-en.en", 11): TOKENS,
-        ("test.de-fr.fr", 15): " ".join(tokens("fr", TEST + 15)).lower(),
+        ("train.de-en.de", 0): spaced("de", 0).lower(),
+        ("train.de-en.en", 11): MESSY_TOKENS.format(16).lower(),
+        ("test.de-fr.fr", 15): spaced("fr", TEST + 15).lower(),
     },
-    form=FORM,
+    form={**NORMALIZED, "casing": "lowercased"},
 )
 # row 12 is in no set then, but 17 and 18 are
 WITH_TEST_2006 = replace(
@@ -130,22 +115,20 @@ WITH_TEST_2006 = replace(
     },
     taken={"train fr-en": {"empty": 1, "held-out": 3, "length": 1, "ratio": 1}},
     odd={"train de-en": 1, "train fr-en": 2},
-    text={("valid.fr-en.fr", 3): " ".join(tokens("fr", TEST + 3)).lower()},
+    text={("valid.fr-en.fr", 3): spaced("fr", TEST + 3).lower()},
 )
 
 
 def ten(corpus: Corpus) -> Corpus:
     """1,000 held-out rows become 10, at most 612,000 and 600,000 rows as many as there are."""
-    assert corpus.hold_out is not None
     take = Take(rows=10)
     return replace(corpus, hold_out=replace(corpus.hold_out, valid=take, test=take))
 
 
 def sampled(corpus: Corpus) -> Corpus:
     """Of 150 rows 120 are drawn and at most 80 kept for train."""
-    assert corpus.sample is not None
-    sample = replace(corpus.sample, pairs=120)
-    return replace(ten(corpus), sample=sample, limit={"train": 80})
+    drawn = replace(ten(corpus), limit={"train": 80})
+    return replace(drawn, sample=replace(corpus.sample, pairs=120))
 
 
 OTHERS = tuple(f"{language}-en" for language in TWELVE if language not in ("cs", "es"))
@@ -169,11 +152,11 @@ ENGLISH_TO_TWELVE = Case(
     },
     odd={"train es-en": 1},  # row 31
     text={
-        ("train.es-en.es", 0): " ".join(tokens("es", FIRST["es"])).lower(),
-        ("train.es-en.en", 0): " ".join(tokens("en", FIRST["es"])).lower(),
-        ("test.es-en.es", 0): " ".join(tokens("es", TEST)).lower(),
+        ("train.es-en.es", 0): spaced("es", FIRST["es"]).lower(),
+        ("train.es-en.en", 0): spaced("en", FIRST["es"]).lower(),
+        ("test.es-en.es", 0): spaced("es", TEST).lower(),
     },
-    form={"casing": "truecased", "tokenization": "moses", "plain_references": True},
+    form={**MOSES, "casing": "truecased"},
 )
 FEW = "en sv es"
 SAMPLED = replace(

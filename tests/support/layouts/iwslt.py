@@ -1,15 +1,13 @@
 """IWSLT 2014 and 2017: talks between tags, test sets in XML, archives within an archive."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import permutations
 from pathlib import Path
 
-from support.layouts.case import Case
+from support.layouts.case import MOSES, Case
 from support.layouts.packing import put, tar, text
-from support.layouts.sentences import long, sentence, tokens
+from support.layouts.sentences import long, sentence, spaced
 
 HUB = "huggingface.co/datasets/iwslt2017/resolve/ebd7c60d9800c2a1be010a227e5f0a2363730f7a"
 ARCHIVE_2017 = f"{HUB}/data/2017-01-trnmted/texts/DeEnItNlRo/DeEnItNlRo/DeEnItNlRo-DeEnItNlRo.tgz"
@@ -75,23 +73,15 @@ def _talks_2017(language: str, side: int, first: int, quirks: bool) -> Iterator[
         # one side has its tags in another order, and a blank before them
         yield from (f" {tag}" for tag in (head[0], *head[:0:-1])) if side else head
         for row in range(talk * TALK, (talk + 1) * TALK):
-            yield (
-                _line_2017(language, side, row, first)
-                if quirks
-                else sentence(language, first + row)
-            )
+            line = sentence(language, first + row)
+            yield _line_2017(line, side, row) if quirks else line
         yield from ("<reviewer></reviewer>", '<translator href="t">A B</translator>', "</doc>")
 
 
-def _line_2017(language: str, side: int, row: int, first: int) -> str:
-    line = sentence(language, first + row)
-    if (row, side) == (10, 0):
-        return ""
-    if (row, side) == (11, 1):
-        return "\u00a0 "
+def _line_2017(line: str, side: int, row: int) -> str:
     if row == 12:
         return f"{line.replace(' ', '  ', 1)[:-1]}\u00a0. "
-    return line
+    return {(10, 0): "", (11, 1): "\u00a0 "}.get((row, side), line)
 
 
 def _xml(name: str, language: str, kind: str, numbers: range) -> bytes:
@@ -126,13 +116,13 @@ IWSLT17 = Case(
     },
     taken={"train it-ro": {"empty": 2}},
     text={
-        ("train.it-en.it", 0): " ".join(tokens("it", 0)),
-        ("train.it-en.en", 10): " ".join(tokens("en", 12)),
-        ("train.nl-en.nl", 237): " ".join(tokens("nl", FIRST["nl-en"] + 239)),
-        ("valid.it-ro.ro", 3): " ".join(("Q &amp; A", *tokens("ro", FIRST["it-ro"] + 6003))),
-        ("test.it-ro.ro", 9): " ".join(tokens("ro", TST_2017 + 9)),
+        ("train.it-en.it", 0): spaced("it", 0),
+        ("train.it-en.en", 10): spaced("en", 12),
+        ("train.nl-en.nl", 237): spaced("nl", FIRST["nl-en"] + 239),
+        ("valid.it-ro.ro", 3): f"Q &amp; A {spaced('ro', FIRST['it-ro'] + 6003)}",
+        ("test.it-ro.ro", 9): spaced("ro", TST_2017 + 9),
     },
-    form={"casing": "cased", "tokenization": "moses", "plain_references": True},
+    form=MOSES,
 )
 TST2010 = replace(
     IWSLT17,
@@ -143,7 +133,7 @@ TST2010 = replace(
         **{f"valid {pair}": DEV_ROWS for pair in PAIRS},
         **{f"test {pair}": TST_2010_ROWS for pair in PAIRS},
     },
-    text={("test.ro-en.en", 0): " ".join(tokens("en", FIRST["ro-en"] + TST_2010))},
+    text={("test.ro-en.en", 0): spaced("en", FIRST["ro-en"] + TST_2010)},
 )
 
 SETS_2014 = {"TED.dev2010": 6, "TEDX.dev2012": 5, "TED.tst2010": 7, "TED.tst2011": 4}
@@ -200,13 +190,13 @@ IWSLT14 = Case(
     },
     taken={"train de-en": {"empty": 1, "length": 1, "ratio": 1, "held out of them": 10}},
     text={
-        ("train.de-en.de", 0): " ".join(tokens("de", 700)).lower(),
-        ("train.de-en.en", 1): " ".join(tokens("en", 800)).lower(),
-        ("valid.de-en.de", 0): " ".join(tokens("de", 20)).lower(),  # row 23 with two of the head
-        ("train.de-en.de", 22): " ".join(tokens("de", 21)).lower(),
-        ("test.de-en.en", 5): " ".join(tokens("en", 1005)).lower(),
-        ("test.de-en.en", 6): " ".join(tokens("en", 2000)).lower(),
-        ("test.de-en.en", 24): " ".join(tokens("en", 5002)).lower(),
+        ("train.de-en.de", 0): spaced("de", 700).lower(),
+        ("train.de-en.en", 1): spaced("en", 800).lower(),
+        ("valid.de-en.de", 0): spaced("de", 20).lower(),  # row 23 with two of the head
+        ("train.de-en.de", 22): spaced("de", 21).lower(),
+        ("test.de-en.en", 5): spaced("en", 1005).lower(),
+        ("test.de-en.en", 6): spaced("en", 2000).lower(),
+        ("test.de-en.en", 24): spaced("en", 5002).lower(),
     },
     form={"casing": "lowercased", "tokenization": "moses", "plain_references": True},
 )

@@ -1,14 +1,10 @@
 """News Commentary v16: a table for each pair, with lines between its articles."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
-from support.layouts.case import Case, fewer
+from support.layouts.case import MOSES, Case, fewer
 from support.layouts.packing import put, text, zipped
-from support.layouts.sentences import rows, sentence, tokens, with_side
-
-from tdo_plugin.corpora.description import Corpus
+from support.layouts.sentences import rows, sentence, spaced, with_side
 
 FOLDER = "data.statmt.org/news-commentary/v16/training"
 FIRST = {"de-es": 0, "de-fr": 10000, "es-fr": 20000}
@@ -16,7 +12,6 @@ LINES = 360
 
 
 def write(web: Path) -> None:
-    """Lay the tables under their addresses."""
     for pair, first in FIRST.items():
         table = rows(pair, range(first, first + LINES))
         if pair == "de-fr":
@@ -31,11 +26,6 @@ def write(web: Path) -> None:
         put(web, f"{FOLDER}/news-commentary-v16.{pair}.tsv.gz", content)
 
 
-def thirty(corpus: Corpus) -> Corpus:
-    """The first and last 3,000 lines become 30."""
-    return fewer(corpus, 3000, 30)
-
-
 # Lines 0 to 29 are test, one of them between articles; 330 to 359 are valid, two of them between
 # articles. Of the 300 lines of train 15 are between articles and two have one side only.
 CASE = Case(
@@ -47,18 +37,18 @@ CASE = Case(
         **{f"valid {pair}": 28 for pair in FIRST},
         **{f"test {pair}": 29 for pair in FIRST},
     },
-    small=thirty,
+    small=lambda corpus: fewer(corpus, 3000, 30),  # the first and last lines
     taken={
         "train de-es": {"empty": 17, "held-out": 0},
         "train es-fr": {"empty": 17, "held-out": 1},
         "test de-fr": {"empty": 1},
     },
     text={
-        ("test.de-es.de", 0): " ".join(tokens("de", 0)),
-        ("train.de-es.es", 0): " ".join(tokens("es", 30)),
-        ("valid.es-fr.es", 0): " ".join(tokens("es", FIRST["es-fr"] + 330)),
-        ("valid.es-fr.fr", 27): " ".join(tokens("fr", FIRST["es-fr"] + 358)),
+        ("test.de-es.de", 0): spaced("de", 0),
+        ("train.de-es.es", 0): spaced("es", 30),
+        ("valid.es-fr.es", 0): spaced("es", FIRST["es-fr"] + 330),
+        ("valid.es-fr.fr", 27): spaced("fr", FIRST["es-fr"] + 358),
     },
-    form={"casing": "cased", "tokenization": "moses", "plain_references": True},
+    form=MOSES,
 )
 CASES = (CASE,)

@@ -1,7 +1,5 @@
 """OPUS-100: an archive for each pair, one for the zero-shot pairs; noisy, with repeated rows."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,7 +15,6 @@ VALID, TEST = 5000, 6000  # beside the first number of the pair
 
 
 def write(web: Path) -> None:
-    """Lay the archives under their addresses."""
     for pair in ("ar-en", "de-en", "en-zh"):
         splits = {"train": _train(pair), "dev": _valid(pair), "test": _test(pair)}
         _put_pair(web, pair, splits)
@@ -36,10 +33,7 @@ def _put_pair(web: Path, pair: str, splits: dict[str, list[Row]]) -> None:
 
 
 def _texts(domain: str, pair: str, split: str, split_rows: list[Row]) -> dict[str, bytes]:
-    names = [
-        f"{ROOT}/{domain}/{pair}/opus.{pair}-{split}.{language}" for language in pair.split("-")
-    ]
-    return sides(names[0], names[1], split_rows)
+    return sides(f"{ROOT}/{domain}/{pair}/opus.{pair}-{split}", pair, split_rows)
 
 
 def _plain(pair: str, first: int, size: int) -> list[Row]:

@@ -1,7 +1,5 @@
 """Archives as bytes, and the folder that holds every host's files under their addresses."""
 
-from __future__ import annotations
-
 import gzip
 import io
 import tarfile
@@ -9,7 +7,7 @@ import zipfile
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from support.layouts.sentences import Row
+from support.layouts.sentences import Row, sentence
 
 
 def text(lines: Iterable[str]) -> bytes:
@@ -17,10 +15,15 @@ def text(lines: Iterable[str]) -> bytes:
     return "".join(f"{line}\n" for line in lines).encode()
 
 
-def sides(first: str, second: str, rows: Iterable[Row]) -> dict[str, bytes]:
-    """Both sides of some rows, under two names."""
-    first_side, second_side = zip(*rows, strict=True)
-    return {first: text(first_side), second: text(second_side)}
+def numbered(language: str, numbers: Iterable[int]) -> bytes:
+    """Sentences of these numbers, one a line."""
+    return text(sentence(language, number) for number in numbers)
+
+
+def sides(prefix: str, pair: str, rows: Iterable[Row]) -> dict[str, bytes]:
+    """Both sides of some rows, as PREFIX.LANGUAGE."""
+    names = (f"{prefix}.{language}" for language in pair.split("-"))
+    return dict(zip(names, map(text, zip(*rows, strict=True)), strict=True))
 
 
 def zipped(content: bytes) -> bytes:
@@ -31,8 +34,9 @@ def zipped(content: bytes) -> bytes:
 def tar(members: Mapping[str, bytes]) -> bytes:
     """A gzipped tar archive, folders before what is in them."""
     packed = io.BytesIO()
+    parents = {str(parent) for name in members for parent in Path(name).parents}
     with tarfile.open(fileobj=packed, mode="w") as archive:
-        for folder in _folders(members):
+        for folder in sorted(parents - {"."}):
             entry = tarfile.TarInfo(folder)
             entry.type = tarfile.DIRTYPE
             archive.addfile(entry)
@@ -41,11 +45,6 @@ def tar(members: Mapping[str, bytes]) -> bytes:
             entry.size = len(content)
             archive.addfile(entry, io.BytesIO(content))
     return zipped(packed.getvalue())
-
-
-def _folders(members: Iterable[str]) -> list[str]:
-    parents = {str(parent) for name in members for parent in Path(name).parents}
-    return sorted(parents - {"."})
 
 
 def zip_archive(members: Mapping[str, bytes]) -> bytes:

@@ -4,8 +4,6 @@ Each holds its number, so that a row can be traced to its place in the source. W
 but are made of the letters of the language; Chinese ones are real, so that jieba knows them.
 """
 
-from __future__ import annotations
-
 import functools
 import random
 import re
@@ -50,9 +48,8 @@ def word(language: str, meaning: int) -> str:
         return CHINESE[meaning]
     drawn = random.Random(f"{language} {meaning}")
     first, second = LETTERS.get(language, LATIN)
-    return "".join(
-        drawn.choice(first) + drawn.choice(second) for _ in range(2 + drawn.randrange(2))
-    )
+    syllables = range(2 + drawn.randrange(2))
+    return "".join(drawn.choice(first) + drawn.choice(second) for _ in syllables)
 
 
 def tokens(language: str, number: int) -> list[str]:
@@ -61,6 +58,11 @@ def tokens(language: str, number: int) -> list[str]:
     words = [word(language, meaning) for meaning in drawn.sample(range(MEANINGS), 5)]
     words = [words[0].capitalize(), str(number), *words[1:]]
     return [*words, FULL_STOPS.get(language, ".")]
+
+
+def spaced(language: str, number: int) -> str:
+    """A sentence with spaces between its tokens."""
+    return " ".join(tokens(language, number))
 
 
 def sentence(language: str, number: int) -> str:
@@ -89,7 +91,7 @@ def disguised(text: str) -> str:
 
 def with_side(row: Row, side: int, text: str) -> Row:
     """A row with another text on one side."""
-    return (text, row[1]) if side == 0 else (row[0], text)
+    return (row[0], text) if side else (text, row[1])
 
 
 def number_of(text: str) -> int | None:

@@ -1,15 +1,11 @@
 """The United Nations Parallel Corpus: archives in parts, test sets in one, OPUS' zips as well."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 
-from support.layouts.case import Case, fewer
-from support.layouts.packing import put, sides, tar, text, zip_archive
-from support.layouts.sentences import Row, disguised, long, rows, sentence, tokens, with_side
-
-from tdo_plugin.corpora.description import Corpus
+from support.layouts.case import MESSY, MESSY_TOKENS, NORMALIZED, Case, fewer
+from support.layouts.packing import numbered, put, sides, tar, zip_archive
+from support.layouts.sentences import Row, disguised, long, rows, sentence, spaced, with_side
 
 UN = "www.un.org/dgacm/sites/www.un.org.dgacm/files/files/UNCORPUS"
 ONE_FILE = "storage.googleapis.com/tfds-data/downloads/uncorpus/UNv1.0.en-zh.tar.gz"
@@ -17,8 +13,6 @@ PARTS = {"ar-en": 2, "en-ru": 3}
 FIRST = {"ar-en": 0, "en-ru": 10000, "en-zh": 20000}
 VALID, TEST = 50000, 51000
 SIX = ("ar", "en", "es", "fr", "ru", "zh")
-MESSY = "\u201cWell-known\u201d 18 \u2013 rule."
-TOKENS = "&quot; Well @-@ known &quot; 18 - rule ."
 
 
 def write(web: Path) -> None:
@@ -38,8 +32,8 @@ def write_test_sets(web: Path) -> None:
     members = {}
     for language in SIX:
         for name, first, size in (("devset", VALID, 40), ("testset", TEST, 24)):
-            lines = [sentence(language, first + number) for number in range(size)]
-            members[f"testsets/{name}/UNv1.0.{name}.{language}"] = text(lines)
+            side = numbered(language, range(first, first + size))
+            members[f"testsets/{name}/UNv1.0.{name}.{language}"] = side
     put(web, f"{UN}/UNv1.0.testsets.tar.gz", tar(members))
 
 
@@ -62,8 +56,7 @@ def write_opus_multiun(web: Path) -> None:
 
 
 def _texts(prefix: str, pair: str) -> dict[str, bytes]:
-    first, second = pair.split("-")
-    return sides(f"{prefix}.{pair}.{first}", f"{prefix}.{pair}.{second}", _train(pair))
+    return sides(f"{prefix}.{pair}", pair, _train(pair))
 
 
 def _train(pair: str) -> list[Row]:
@@ -73,10 +66,9 @@ def _train(pair: str) -> list[Row]:
     code = languages[1 - english]
 
     def change(row: int, native: str | None = None, foreign: str | None = None) -> None:
-        if native is not None:
-            train_rows[row] = with_side(train_rows[row], english, native)
-        if foreign is not None:
-            train_rows[row] = with_side(train_rows[row], 1 - english, foreign)
+        for side, changed in ((english, native), (1 - english, foreign)):
+            if changed is not None:
+                train_rows[row] = with_side(train_rows[row], side, changed)
 
     change(10, foreign="")
     change(11, native=f"{train_rows[11][english]} | {FIRST[pair] + 11}")
@@ -87,30 +79,18 @@ def _train(pair: str) -> list[Row]:
     change(16, native=sentence("en", VALID + 20))  # of the devset, but not of its first rows
     if code != "zh":
         change(17, native=long("en", 249), foreign=long(code, 249))  # with the full stop just right
-    change(18, native=MESSY)
+    change(18, native=MESSY.format(18))
     return train_rows
-
-
-def ten(corpus: Corpus) -> Corpus:
-    """The first 1,000 rows of the devset become 10."""
-    return fewer(corpus, 1000, 10)
 
 
 ALL = ("ar-en", "en-ru", "en-zh", "ar-ru", "ar-zh", "ru-zh")
 TEXT = {
-    ("train.en-ru.en", 0): " ".join(tokens("en", 10000)),
-    ("train.en-zh.zh", 0): " ".join(tokens("zh", 20000)),
-    ("train.en-ru.en", 10): " ".join((*tokens("en", 10011), "&#124;", "10011")),
-    ("train.en-ru.en", 13): TOKENS,  # row 18 without rows 10 and 12 to 15
-    ("train.en-ru.ru", 294): " ".join(tokens("ru", 10299)),
-    ("test.ar-ru.ar", 23): " ".join(tokens("ar", TEST + 23)),
-}
-FORM = {
-    "casing": "cased",
-    "tokenization": "moses",
-    "normalize_punctuation": True,
-    "aggressive_hyphens": True,
-    "plain_references": True,
+    ("train.en-ru.en", 0): spaced("en", 10000),
+    ("train.en-zh.zh", 0): spaced("zh", 20000),
+    ("train.en-ru.en", 10): f"{spaced('en', 10011)} &#124; 10011",
+    ("train.en-ru.en", 13): MESSY_TOKENS.format(18),  # row 18 without rows 10 and 12 to 15
+    ("train.en-ru.ru", 294): spaced("ru", 10299),
+    ("test.ar-ru.ar", 23): spaced("ar", TEST + 23),
 }
 BASE = Case(
     "multiun",
@@ -121,11 +101,11 @@ BASE = Case(
         **{f"valid {pair}": 10 for pair in ALL},
         **{f"test {pair}": 24 for pair in ALL},
     },
-    small=ten,
+    small=lambda corpus: fewer(corpus, 1000, 10),  # of the devset
     taken={"train en-ru": {"empty": 1, "held-out": 2, "length": 1, "ratio": 1}},
     odd={"train ar-en": 1, "train en-ru": 2, "train en-zh": 2},  # rows 16 and 18
     text=TEXT,
-    form=FORM,
+    form=NORMALIZED,
 )
 OPUS = replace(BASE, variant="opus", write=write_opus)
 OPUS_MULTIUN = replace(BASE, variant="opus-multiun", write=write_opus_multiun)

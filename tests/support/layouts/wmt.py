@@ -1,14 +1,12 @@
 """WMT 2016 English-Romanian and WMT 2019 Chinese-English: SGML, TMX, tables, CWMT's zips."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from support.layouts.case import Case
-from support.layouts.packing import put, sides, tar, text, zip_archive, zipped
-from support.layouts.sentences import disguised, rows, sentence, tokens, with_side
+from support.layouts.case import MOSES, Case
+from support.layouts.packing import numbered, put, sides, tar, text, zip_archive, zipped
+from support.layouts.sentences import disguised, rows, sentence, spaced, with_side
 
 from tdo_plugin.corpora.description import Corpus
 
@@ -59,7 +57,7 @@ SETIMES_ROWS = 120
 def write_ro(web: Path) -> None:
     """With SETIMES in OPUS' zip."""
     write_europarl(web)
-    members = sides("SETIMES.en-ro.en", "SETIMES.en-ro.ro", _setimes())
+    members = sides("SETIMES.en-ro", "en-ro", _setimes())
     members |= {"README": b"SETIMES\n", "SETIMES.en-ro.ids": b"a\tb\t1\t1\n"}
     put(web, "object.pouta.csc.fi/OPUS-SETIMES/v2/moses/en-ro.txt.zip", zip_archive(members))
 
@@ -79,8 +77,8 @@ def write_europarl(web: Path) -> None:
     pairs[10] = (pairs[10][0], "")
     pairs[11] = with_side(pairs[11], 1, disguised(sentence("en", 50002)))
     folder = "training-parallel-ep-v8/europarl-v8"
-    members = sides(f"{folder}.ro-en.ro", f"{folder}.ro-en.en", pairs)
-    members |= sides(f"{folder}.fi-en.fi", f"{folder}.fi-en.en", rows("fi-en", range(5)))
+    members = sides(f"{folder}.ro-en", "ro-en", pairs)
+    members |= sides(f"{folder}.fi-en", "fi-en", rows("fi-en", range(5)))
     put(web, f"{STATMT}/wmt16/translation-task/training-parallel-ep-v8.tgz", tar(members))
 
 
@@ -118,13 +116,13 @@ EN_RO = Case(
     {"train en-ro": 150 - 2 + SETIMES_ROWS - 1, "valid en-ro": 20, "test en-ro": 16},
     taken={"train en-ro": {"empty": 1, "held-out": 2}},
     text={
-        ("train.en-ro.en", 0): " ".join(tokens("en", 0)),
-        ("train.en-ro.ro", 148): " ".join(tokens("ro", SETIMES)),
-        ("valid.en-ro.en", 3): " ".join(("A &amp; B", *tokens("en", 50003))),
-        ("valid.en-ro.ro", 4): " ".join(("A &amp; B", *tokens("ro", 50004))),
-        ("test.en-ro.ro", 15): " ".join(tokens("ro", 51015)),
+        ("train.en-ro.en", 0): spaced("en", 0),
+        ("train.en-ro.ro", 148): spaced("ro", SETIMES),
+        ("valid.en-ro.en", 3): f"A &amp; B {spaced('en', 50003)}",
+        ("valid.en-ro.ro", 4): f"A &amp; B {spaced('ro', 50004)}",
+        ("test.en-ro.ro", 15): spaced("ro", 51015),
     },
-    form={"casing": "cased", "tokenization": "moses", "plain_references": True},
+    form=MOSES,
 )
 EN_RO_TMX = replace(
     EN_RO,
@@ -132,8 +130,8 @@ EN_RO_TMX = replace(
     write=write_ro_tmx,
     rows=EN_RO.rows | {"train en-ro": 150 - 2 + SETIMES_ROWS - 2},  # one unit has no Romanian
     text={
-        ("train.en-ro.ro", 154): " ".join(tokens("ro", SETIMES + 8)),
-        ("train.en-ro.en", 155): " ".join(("R &amp; D", *tokens("en", SETIMES + 9))),
+        ("train.en-ro.ro", 154): spaced("ro", SETIMES + 8),
+        ("train.en-ro.en", 155): f"R &amp; D {spaced('en', SETIMES + 9)}",
     },
 )
 
@@ -154,9 +152,8 @@ CWMT_ROWS = 20
 def write_zh(web: Path) -> None:
     """With the English News crawl."""
     write_zh_parallel(web)
-    lines = [sentence("en", CRAWL + number) for number in range(80)]
     address = f"{STATMT}/news-crawl/en/news.2019.en.shuffled.deduped.gz"
-    put(web, address, zipped(text(lines)))
+    put(web, address, zipped(numbered("en", range(CRAWL, CRAWL + 80))))
 
 
 def write_zh_parallel(web: Path) -> None:
@@ -165,7 +162,7 @@ def write_zh_parallel(web: Path) -> None:
     united = rows("en-zh", range(UN, UN + 120))
     united[10] = ("", united[10][1])
     united[11] = with_side(united[11], 1, sentence("zh", 56002))
-    members = sides("en-zh/UNv1.0.en-zh.en", "en-zh/UNv1.0.en-zh.zh", united)
+    members = sides("en-zh/UNv1.0.en-zh", "en-zh", united)
     address = "storage.googleapis.com/tfds-data/downloads/uncorpus/UNv1.0.en-zh.tar.gz"
     put(web, address, tar(members))
     commentary = ["\t".join(row) for row in rows("en-zh", range(COMMENTARY, COMMENTARY + 80))]
@@ -186,8 +183,9 @@ def write_zh_all(web: Path) -> None:
     for name, (parts, ending) in CWMT.items():
         members = {}
         for part in parts:
-            pairs = rows("zh-en", range(first, first + CWMT_ROWS))
-            members |= sides(f"{name}/{part}_{ending}.txt", f"{name}/{part}_en.txt", pairs)
+            numbers = range(first, first + CWMT_ROWS)
+            members[f"{name}/{part}_{ending}.txt"] = numbered("zh", numbers)
+            members[f"{name}/{part}_en.txt"] = numbered("en", numbers)
             first += 1000
         content = zip_archive(dict(sorted(members.items())))
         put(web, f"{HUB}/wmt18/resolve/main/cwmt-wmt/{name}.zip", content)
@@ -195,8 +193,7 @@ def write_zh_all(web: Path) -> None:
 
 def fifty(corpus: Corpus) -> Corpus:
     """5,000,000 sentences of English alone become 50."""
-    alone = tuple(replace(monolingual, rows=50) for monolingual in corpus.monolingual)
-    return replace(corpus, monolingual=alone)
+    return replace(corpus, monolingual=tuple(replace(each, rows=50) for each in corpus.monolingual))
 
 
 # two rows of the United Nations go, three of News Commentary, one title
@@ -209,13 +206,13 @@ ZH_EN = Case(
     small=fifty,
     taken={"train zh-en": {"empty": 4, "held-out": 2}},
     text={
-        ("train.zh-en.en", 0): " ".join(tokens("en", UN)),
-        ("train.zh-en.en", 118): " ".join(tokens("en", COMMENTARY)),
-        ("train.zh-en.zh", 118 + 77): " ".join(tokens("zh", TITLES)),
-        ("valid.zh-en.en", 0): " ".join(tokens("en", 55000)),
-        ("test.zh-en.en", 17): " ".join(tokens("en", 56017)),
+        ("train.zh-en.en", 0): spaced("en", UN),
+        ("train.zh-en.en", 118): spaced("en", COMMENTARY),
+        ("train.zh-en.zh", 118 + 77): spaced("zh", TITLES),
+        ("valid.zh-en.en", 0): spaced("en", 55000),
+        ("test.zh-en.en", 17): spaced("en", 56017),
     },
-    form={"casing": "cased", "tokenization": "moses", "plain_references": True},
+    form=MOSES,
 )
 ZH_EN_PARALLEL = replace(ZH_EN, variant="parallel", write=write_zh_parallel)
 ZH_EN_ALL = replace(
@@ -224,8 +221,8 @@ ZH_EN_ALL = replace(
     write=write_zh_all,
     rows=ZH_EN.rows | {"train zh-en": ZH_ROWS + 9 * CWMT_ROWS},
     text={
-        ("train.zh-en.en", ZH_ROWS + 20): " ".join(tokens("en", 31000)),  # casict2011's first
-        ("train.zh-en.en", ZH_ROWS + 179): " ".join(tokens("en", 38019)),
+        ("train.zh-en.en", ZH_ROWS + 20): spaced("en", 31000),  # casict2011's first
+        ("train.zh-en.en", ZH_ROWS + 179): spaced("en", 38019),
     },
 )
 CASES = (EN_RO, EN_RO_TMX, ZH_EN, ZH_EN_PARALLEL, ZH_EN_ALL)

@@ -17,9 +17,8 @@ def event(name, *around, shapes=()):
     return SimpleNamespace(name=name, cpu_parent=inside, input_shapes=shapes)
 
 
-@pytest.mark.parametrize(
-    ("operation", "group"),
-    [
+def test_groups():
+    for operation, group in (
         (event("aten::mm", "forward", shapes=[[4, 8], [8, 6]]), "products, forward"),
         (event("aten::addmm", "backward", shapes=[[6], [4, 8], [8, 6]]), "products, backward"),
         (event("aten::mm", shapes=[[4, 8], [8, 100]]), "products with the vocabulary"),
@@ -29,10 +28,8 @@ def event(name, *around, shapes=()):
         (event("aten::_log_softmax"), "loss"),
         (event("aten::native_layer_norm"), "norms"),
         (event("aten::mul"), "the rest"),
-    ],
-)
-def test_groups(operation, group):
-    assert group_of(operation, vocabulary=100) == group and group in GROUPS
+    ):
+        assert group_of(operation, vocabulary=100) == group and group in GROUPS
 
 
 def test_operations_of_products():

@@ -125,7 +125,6 @@ def test_what_is_refused(written, refused):
             --out importance --force  :: FILE
             --json masks              :: --json
             --json none/x             :: none/x
-        neurons allocate none --out masks   :: none
         neurons allocate text --out masks   :: text
         neurons allocate other --out masks  :: neuron masks
         """

@@ -1,16 +1,14 @@
 """`tdo neurons draw` and `tdo curve sweep`: every part's files, and what is refused."""
 
-import csv
 import json
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from support.commands import csv_rows, told
 from support.neuron_files import importance_of, masks_of
-from support.sweep_sheets import sheet
+from support.score_sheets import bleu_sheet as sheet
 
-from tdo_plugin import cli
 from tdo_plugin.analysis import figure_files
 from tdo_plugin.analysis.neurons import pair_similarity
 from tdo_plugin.evaluation.score_sheet import as_json
@@ -25,7 +23,8 @@ BLEU = {
     "TE, k = 0, seed 2": {"it-en": 31.0, "en-it": 22.0},
     "TE, k = 1": {"it-en": 29.0, "en-it": 20.0},
 }
-SWEEP = ("sweep", "scores.json", "--x", "TE, k = 1=TE:1", "TE, k = 0=TE:0")
+DRAW, SWEPT = ("neurons", "draw"), ("curve", "sweep", "scores.json", "--x")
+SWEEP = (*SWEPT, "TE, k = 1=TE:1", "TE, k = 0=TE:0")
 
 
 @pytest.fixture(autouse=True)
@@ -39,25 +38,18 @@ def here(tmp_path, monkeypatch):
     return tmp_path
 
 
-def command(words: Sequence[str]) -> list[str]:
-    """Parts draw what is known of neurons, or scores over a choice."""
-    return [*(["curve"] if words[0] == "sweep" else ["neurons", "draw"]), *words]
-
-
 @pytest.fixture
 def analyze(capsys):
-    """Run a part; returns what it printed."""
-
-    def run(*words: str, out: str = "out") -> str:
-        assert cli.main([*command(words), "--out", out]) == 0
-        return capsys.readouterr().out
-
-    return run
+    """Run a command; returns what it printed."""
+    return lambda *words, out="out": told(capsys, *words, "--out", out)[0]
 
 
 def rows(name: str) -> list[dict[str, str]]:
-    with (Path("out") / f"{name}.csv").open(encoding="utf-8", newline="") as stream:
-        return list(csv.DictReader(stream))
+    return csv_rows(Path("out", f"{name}.csv"))
+
+
+def values(name: str) -> list[tuple[str, ...]]:
+    return [tuple(row.values()) for row in rows(name)]
 
 
 def written(out: str = "out") -> set[str]:
@@ -70,15 +62,12 @@ def files(numbers: list[str], pictures: list[str]) -> set[str]:
 
 
 def drawn(name: str) -> str:
-    assert (Path("out") / f"{name}.png").read_bytes().startswith(b"\x89PNG")
-    return (Path("out") / f"{name}.svg").read_text(encoding="utf-8")
-
-
-# --- importance ------------------------------------------------------------------------------
+    assert Path("out", f"{name}.png").read_bytes().startswith(b"\x89PNG")
+    return Path("out", f"{name}.svg").read_text(encoding="utf-8")
 
 
 def test_importance(analyze):
-    output = analyze("importance", "importance")
+    output = analyze(*DRAW, "importance", "importance")
     assert written() == files([ENCODER, DECODER, "alike"], [ENCODER, DECODER])
     importance = importance_of(PAIRS, 2, 6, 10)
     numbers = [[float(row[pair]) for pair in PAIRS] for row in rows(ENCODER)]
@@ -86,21 +75,16 @@ def test_importance(analyze):
     assert [row["neuron"] for row in rows(ENCODER)] == [str(neuron) for neuron in range(10)]
     texts = drawn(DECODER)
     assert all(f">{text}<" in texts for text in (*PAIRS, DECODER, "importance (taylor)"))
-    alike = rows("alike")
-    assert len(alike) == 16 * 3
+    assert len(rows("alike")) == 16 * 3
     kind = ("encoder", "feed_forward", "inner")
-    (row,) = (
-        row
-        for row in alike
-        if (*list(row.values())[:3],) == kind and (row["pair"], row["other"]) == ("it-en", "ro-en")
-    )
-    assert float(row["spearman"]) == float(pair_similarity.spearman_by_kind(importance)[kind][0, 2])
+    (spearman,) = (row[5] for row in values("alike") if row[:5] == (*kind, "it-en", "ro-en"))
+    assert float(spearman) == float(pair_similarity.spearman_by_kind(importance)[kind][0, 2])
     assert "least alike" in output and "mean over the modules above" in output
 
 
 def test_importance_of_some_pairs_and_modules(analyze):
     words = ("--pairs", "ro-en", "--modules", "*_layers.0.attention.[qk]*")
-    assert "A single pair has no similarity." in analyze("importance", "importance", *words)
+    assert "A single pair has no similarity." in analyze(*DRAW, "importance", "importance", *words)
     names = [
         f"{s}_layers.0.attention.{n}" for s in ("encoder", "decoder") for n in ("query", "key")
     ]
@@ -113,7 +97,7 @@ def test_pictures_of_many_pairs_show_the_first(analyze):
     pairs = [f"en-{code}" for code in "abcdefghij"]
     importance_of(pairs, 1, 4, 4).write(Path("many"))
     name = "encoder_layers.0.feed_forward.inner"
-    one = ("importance", "many", "--modules", name)
+    one = (*DRAW, "importance", "many", "--modules", name)
     assert "Figures show the first 8 of 10 pairs" in analyze(*one)
     assert ">en-h<" in drawn(name) and ">en-i<" not in drawn(name)
     assert len(rows(name)[0]) == 11
@@ -126,37 +110,34 @@ def test_one_stage_has_no_source_side_and_one_pair_no_similarity(analyze):
     modules = {name: both.modules[name] for name in both.modules if name.startswith("decoder")}
     sides = dict.fromkeys(modules, "target")
     type(both)("taylor", PAIRS, modules, sides, "c").write(Path("one"))
-    analyze("importance", "one")
+    analyze(*DRAW, "importance", "one")
     name = "decoder_layers.0.feed_forward.inner"
     assert written() == files([name, "alike"], [name])
     masks_of({QUERY: "GG11"}, PAIRS[:1]).write(Path("one"))
-    assert "A single pair has no similarity." in analyze("allocation", "one", out="alone")
+    assert "A single pair has no similarity." in analyze(*DRAW, "allocation", "one", out="alone")
     assert written("alone") == files(["layers", "modules"], ["layers", "modules"])
 
 
-# --- allocation ------------------------------------------------------------------------------
-
-
 def test_allocation(analyze):
-    output = analyze("allocation", "masks")
+    output = analyze(*DRAW, "allocation", "masks")
     names = ["layers", "modules", "alike"]
     assert written() == files([*names, "tree"], names)
-    assert [tuple(row.values()) for row in rows("layers")] == [
+    assert values("layers") == [
         ("encoder", "1", "it-en", "2", "2", "1.0"),
         ("encoder", "1", "en-it", "1", "2", "0.5"),
         ("encoder", "1", "ro-en", "1", "2", "0.5"),
         *(("encoder", "2", pair, "0", "0", "") for pair in PAIRS),
     ]
-    first, second = (tuple(row.values()) for row in rows("modules"))
+    first, second = values("modules")
     assert first[:5] == ("encoder", "1", "attention", "query", "2")
     assert float(first[5]) == pytest.approx(2 / 3)
     assert second == ("encoder", "2", "feed_forward", "inner", "0", "")
-    assert [tuple(row.values()) for row in rows("alike")] == [
+    assert values("alike") == [
         ("it-en", "1.0", "0.5", "0.5"),
         ("en-it", "0.5", "1.0", "1.0"),
         ("ro-en", "0.5", "1.0", "1.0"),
     ]
-    assert [tuple(row.values()) for row in rows("tree")] == [
+    assert values("tree") == [
         ("1", "en-it", "ro-en", "0.0", "2"),
         ("2", "it-en", "step 1", "0.5", "3"),
     ]
@@ -170,23 +151,19 @@ def test_allocation_without_libraries(analyze, monkeypatch, capsys):
     for module in (figure_files, pair_similarity):
         with monkeypatch.context() as missing:
             missing.setattr(module, "find_spec", lambda name: None)
-            assert cli.main([*command(["allocation"]), "masks", "--out", "out"]) == 2
-            assert "is not installed\n" in capsys.readouterr().err
+            _, error = told(capsys, *DRAW, "allocation", "masks", "--out", "out", code=2)
+            assert "is not installed\n" in error
             assert not Path("out").exists()
     for module in (figure_files, pair_similarity):
         monkeypatch.setattr(module, "find_spec", lambda name: None)
-    analyze("allocation", "masks", "--no-figures")
+    analyze(*DRAW, "allocation", "masks", "--no-figures")
     assert written() == files(["layers", "modules", "alike"], [])
-
-
-# --- sweep -----------------------------------------------------------------------------------
 
 
 def test_numbers_make_a_curve(analyze):
     output = analyze(*SWEEP, "--x-label", "k", "--baseline", "multilingual")
     assert written() == files(["sweep"], ["curve"])
-    table = [tuple(row.values()) for row in rows("sweep")]
-    assert table == [
+    assert values("sweep") == [
         ("TE", "0", "it-en", "2", "0.5", "0.0", "1.0"),
         ("TE", "0", "en-it", "2", "1.5", "1.0", "2.0"),
         ("TE", "0", "mean", "2", "1.0", "0.5", "1.5"),
@@ -209,16 +186,16 @@ GROUPS = ("--group", "all", "it-en")
     ("words", "pictures", "texts"),
     [
         ((*SWEEP, "--x-label", "k"), ["curve"], ["BLEU", "TE", "k"]),
-        (("--x", *CHANGED), ["bars"], ["it-en", "en-it", "mean", "ablated", "all"]),
+        ((*SWEPT, *CHANGED), ["bars"], ["it-en", "en-it", "mean", "ablated", "all"]),
         ((*SWEEP, "--per-direction"), ["bars"], ["it-en", "mean", "TE, 0", "TE, 1"]),
         ((*SWEEP, *GROUPS), ["curve"], ["TE, all", "TE, it-en"]),
-        (("--x", *CHANGED, *GROUPS), ["bars-all", "bars-it-en"], ["ablated", "all"]),
+        ((*SWEPT, *CHANGED, *GROUPS), ["bars-all", "bars-it-en"], ["ablated", "all"]),
         (
-            *(("--x", *LINES, *GROUPS, "--x-label", "by $m$"), ["bars-all", "bars-it-en"]),
+            *((*SWEPT, *LINES, *GROUPS, "--x-label", "by $m$"), ["bars-all", "bars-it-en"]),
             ["TE", "AV", "tag", "none", "by $m$"],
         ),
         (
-            *(("--x", *LINES[:2], "--group", "to/from", "to_from"),),
+            *((*SWEPT, *LINES[:2], "--group", "to/from", "to_from"),),
             *(["bars-to_from", "bars-to_from-2"], ["tag"]),
         ),
     ],
@@ -229,7 +206,6 @@ def test_pictures_of_a_sweep(analyze, words, pictures, texts):
     if "to/from" in words:
         scores = replace(sheet(BLEU), groups={"to/from": ("it-en",), "to_from": ("en-it",)})
         Path("scores.json").write_text(json.dumps(as_json(scores)), encoding="utf-8")
-    words = words if words[0] == "sweep" else ("sweep", "scores.json", *words)
     analyze(*words)
     assert written() == files(["sweep"], pictures)
     for picture in pictures:
@@ -250,19 +226,15 @@ def test_differences_may_be_ratios_and_pictures_are_left_out(analyze):
     analyze(*SWEEP, "--baseline", "multilingual", "--ratio", *GROUPS)
     assert "Δ BLEU, %" in drawn("curve") and "mean over all, it-en, against" in drawn("curve")
     assert [row["direction"] for row in rows("sweep")[:3]] == ["it-en", "en-it", "all"]
-    printed = analyze("sweep", "scores.json", "--x", *LINES, "--no-figures").splitlines()
+    printed = analyze(*SWEPT, *LINES, "--no-figures").splitlines()
     blocks = [line.strip() for line in printed if line.strip() in ("TE", "AV")]
     assert blocks == ["TE", "AV"]  # one a line
-
-
-# --- what is refused -------------------------------------------------------------------------
 
 
 def test_what_is_refused(refused):
     refused.rows(
         """
         neurons draw importance masks --out out               :: neuron masks
-        neurons draw importance none --out out                :: none
         neurons draw importance importance --out out
             --pairs x-y                                       :: x-y
             --modules layers.*                                :: layers.*
@@ -270,7 +242,7 @@ def test_what_is_refused(refused):
         neurons draw allocation general --out out             :: general
         neurons draw allocation masks --out general           :: --out
         curve sweep masks --x a=1 --out out                   :: SCORES
-        curve {sweep} --out out
+        {sweep} --out out
             --x other=1                                       :: multilingual, TE, k = 0
             --baseline other                                  :: multilingual, TE, k = 0
             --ratio                                           :: --baseline
@@ -283,7 +255,6 @@ def test_what_is_refused(refused):
 
 def test_what_was_found_is_printed_where_another_run_has_the_folder(capsys):
     with alone(Path("out")):
-        assert cli.main(["curve", *SWEEP, "--out", "out"]) == 2
-    printed, errors = capsys.readouterr()
+        printed, errors = told(capsys, *SWEEP, "--out", "out", code=2)
     assert "BLEU by direction" in printed
     assert "that no other run is writing to" in errors and not written()

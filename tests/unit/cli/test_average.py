@@ -4,9 +4,10 @@ from argparse import Namespace
 
 import pytest
 import torch
+from support import data
+from support.commands import told
 
 from tdo_compat.checkpoint import CheckpointError, safe_load
-from tdo_plugin import cli
 from tdo_plugin.checkpoints import average, best_of, last_of
 
 
@@ -72,9 +73,6 @@ def names(paths):
     return [path.name for path in paths]
 
 
-# --- which ---------------------------------------------------------------------------------------
-
-
 def test_last_goes_by_updates(folder, tmp_path):
     last = ["checkpoint3.pt", "checkpoint_3_60.pt", "checkpoint2.pt", "checkpoint_2_40.pt"]
     assert names(last_of(folder, 4)) == last
@@ -90,13 +88,16 @@ def test_best_goes_by_validation_and_takes_no_copy(folder):
     assert names(best_of(folder, 2, since=31)) == ["checkpoint2.pt", "checkpoint3.pt"]
 
 
+EQUAL = {10: 3.0, 30: 3.0, 20: 3.0}
+
+
 @pytest.mark.parametrize(
     ("maximize", "scores", "best"),
     [
         (True, {10: 20.0, 20: 31.5, 30: 30.0}, [20, 30]),
-        *((maximize, {10: 3.0, 30: 3.0, 20: 3.0}, [30, 20]) for maximize in (False, True)),
+        (False, EQUAL, [30, 20]),
+        (True, EQUAL, [30, 20]),
     ],
-    ids=["a score", "equal losses", "equal scores"],
 )
 def test_of_a_score_the_highest_is_best_and_of_equals_the_later(
     save, tmp_path, maximize, scores, best
@@ -120,9 +121,6 @@ def test_best_finds_what_fairseq_kept(folder, save):
     ]
 
 
-# --- the mean ------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.float16, torch.bfloat16])
 def test_mean_is_taken_in_float64(save, dtype):
     models = {updates: parameters(updates, dtype) for updates in (30, 10, 20)}
@@ -135,16 +133,6 @@ def test_mean_is_taken_in_float64(save, dtype):
     for path, model in zip(paths, models.values(), strict=True):
         stored = safe_load(path)["model"]
         assert all(torch.equal(stored[name], value) for name, value in model.items())
-
-
-def test_small_differences_survive_in_half_precision(save):
-    """Summing these in half precision would lose all but the first."""
-    values = [2048.0, 1.0, 1.0, 1.0]
-    paths = [
-        save(f"{index}.pt", checkpoint(index, model={"w": torch.tensor([value]).half()}))
-        for index, value in enumerate(values)
-    ]
-    assert average(paths)["model"]["w"].item() == torch.tensor(2051 / 4).half().item()
 
 
 def test_what_is_kept_and_what_is_dropped(save):
@@ -178,9 +166,6 @@ def test_tied_parameters_stay_tied_unless_one_input_has_them_apart(save):
     shared = (parameters(1)["source.weight"].double() + parameters(2)["source.weight"]) / 2
     assert torch.allclose(model["source.weight"].double(), shared, atol=1e-6)
     assert torch.allclose(model["output.weight"].double(), shared + 0.5, atol=1e-6)
-
-
-# --- what does not fit ---------------------------------------------------------------------------
 
 
 def changed(**parts):
@@ -249,7 +234,6 @@ def test_what_is_refused(folder, save, tmp_path, refused):
     refused.rows(
         """
         average --output {out} --inputs {file}
-            {none}                        :: {none}
             {cut}                         :: {cut}
             {foreign}                     :: {foreign}
             {file}                        :: once
@@ -268,21 +252,16 @@ def test_what_is_refused(folder, save, tmp_path, refused):
         """,
         out=tmp_path / "out.pt",
         file=file,
-        none=tmp_path / "none.pt",
         cut=cut,
         foreign=save("foreign.pt", {"weights": torch.ones(2)}),
         folder=folder,
     )
 
 
-# --- the command ---------------------------------------------------------------------------------
-
-
 def test_the_command_writes_and_tells(folder, tmp_path, capsys, refused):
     out = tmp_path / "new" / "average.pt"
-    words = ["average", "--inputs", str(folder), "--best", "2", "--output", str(out)]
-    assert cli.main(words) == 0
-    text = capsys.readouterr().out
+    words = ("average", "--inputs", folder, "--best", "2", "--output", out)
+    text, _ = told(capsys, *words)
     assert "averaging 2 checkpoints" in text
     assert f"{folder / 'checkpoint1.pt'}: 20 updates, validation 3" in text
     assert f"{folder / 'checkpoint2.pt'}: 50 updates, validation 3.25" in text
@@ -298,23 +277,19 @@ def test_the_command_writes_and_tells(folder, tmp_path, capsys, refused):
     refused(*words, names="--force")
     assert out.read_bytes() == before
     for more, taken in (([], [20, 50]), (["--from-update", "31"], [50, 70])):
-        assert cli.main([*words, *more, "--force"]) == 0
+        told(capsys, *words, *more, "--force")
         averaged = safe_load(out)["extra_state"]["averaged"]
         assert [entry["num_updates"] for entry in averaged] == taken
 
 
 def test_of_a_real_training(tmp_path, capsys):
     """Checkpoints of fairseq-train, averaged, decode in fairseq-generate."""
-    from support import data
-
     task = ("--task", "tdo_translation", *data.TASK, *data.TAG)
     every = ("--save-interval-updates", "2", "--max-update", "6", "--keep-best-checkpoints", "2")
     data.train(tmp_path, *task, *data.TRAIN, *data.TDO, *data.CROSS_ENTROPY, *every)
     for option in ("--last", "--best"):
         out = tmp_path / f"average{option}.pt"
-        words = ["average", "--inputs", str(tmp_path), option, "2", "--output", str(out)]
-        assert cli.main(words) == 0
-    capsys.readouterr()
+        told(capsys, "average", "--inputs", tmp_path, option, "2", "--output", out)
 
     averaged = safe_load(tmp_path / "average--last.pt")
     taken = [tmp_path / entry["name"] for entry in averaged["extra_state"]["averaged"]]

@@ -14,7 +14,6 @@ def test_what_is_refused(refused):
             --plot growth.gif                                 :: --plot
             --each --plot each.svg                            :: --plot
             --precision fp16 --device cpu                     :: --precision
-            --data nowhere --device cpu                       :: --data
             --options "'" --device cpu                        :: --options
             half-precision --path a.pt --data . --size small  :: --size
         bench memory

@@ -3,8 +3,7 @@
 import json
 
 import pytest
-
-from tdo_plugin.cli import main
+from support.commands import told
 
 
 @pytest.fixture
@@ -21,9 +20,8 @@ def file(tmp_path):
 
 def test_a_table_and_a_picture(file, tmp_path, capsys):
     picture = tmp_path / "c.svg"
-    words = [f"6 layers={file}", "--metrics", "bleu,chrf", "--out", str(picture)]
-    assert main(["curve", "updates", *words]) == 0
-    lines = capsys.readouterr().out.splitlines()
+    words = ("curve", "updates", f"6 layers={file}", "--metrics", "bleu,chrf", "--out", picture)
+    lines = told(capsys, *words)[0].splitlines()
     assert [line.split() for line in lines[:3]] == [
         ["training", "updates", "BLEU", "chrF++"],
         ["6", "layers", "10", "1.2", "20.0"],
@@ -31,8 +29,14 @@ def test_a_table_and_a_picture(file, tmp_path, capsys):
     ]
     assert lines[3:] == [str(picture)] and picture.is_file()
     picture.unlink()
-    assert main(["curve", "updates", *words, "--no-figures"]) == 0
-    assert capsys.readouterr().out.splitlines() == lines[:3] and not picture.exists()
+    assert told(capsys, *words, "--no-figures")[0].splitlines() == lines[:3]
+    assert not picture.exists()
+
+
+def logged(folder, lines):
+    folder.mkdir()
+    (folder / "metrics.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    return folder
 
 
 @pytest.fixture
@@ -45,36 +49,32 @@ def folder(tmp_path):
         {"tag": "valid", "update": 20, "loss": 7, "nll_loss": 6.0625},
         {"tag": "valid", "update": 30, "loss": None, "nll_loss": None},
     ]
-    path = tmp_path / "run"
-    path.mkdir()
-    (path / "metrics.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
-    return path
+    return logged(tmp_path / "run", lines)
 
 
 def test_losses_as_a_table_and_a_picture(folder, tmp_path, capsys):
     picture = tmp_path / "c.svg"
-    words = [f"a={folder}", "--out", str(picture)]
-    assert main(["curve", "losses", *words]) == 0
-    lines = capsys.readouterr().out.splitlines()
+    lines = told(capsys, "curve", "losses", f"a={folder}", "--out", picture)[0].splitlines()
     assert [line.split() for line in lines[:3]] == [
         ["training", "updates", "cross-entropy,", "bits"],
         ["a", "20", "6.062"],
         ["a", "30", "-"],
     ]
     assert lines[3:] == [str(picture)] and ">cross-entropy, bits<" in picture.read_text()
-    words = [f"a={folder}", "--subset", "training", "--metrics", "loss,nll_loss"]
-    assert main(["curve", "losses", *words]) == 0
-    assert capsys.readouterr().out.splitlines()[1].split() == ["a", "10", "9.500", "9.250"]
+    words = ("--subset", "training", "--metrics", "loss,nll_loss")
+    _, line = told(capsys, "curve", "losses", f"a={folder}", *words)[0].splitlines()
+    assert line.split() == ["a", "10", "9.500", "9.250"]
 
 
 def test_losses_of_consecutive_trainings(folder, tmp_path, capsys):
-    after = tmp_path / "after"
-    after.mkdir()
     lines = [{"tag": "valid", "update": update, "nll_loss": 3} for update in (30, 40)]
-    (after / "metrics.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
-    assert main(["curve", "losses", f"a={folder}:{after}"]) == 0
-    rows = [line.split()[1:] for line in capsys.readouterr().out.splitlines()[1:]]
-    assert rows == [["20", "6.062"], ["30", "3.000"], ["40", "3.000"]]
+    after = logged(tmp_path / "after", lines)
+    printed, _ = told(capsys, "curve", "losses", f"a={folder}:{after}")
+    assert [line.split()[1:] for line in printed.splitlines()[1:]] == [
+        ["20", "6.062"],
+        ["30", "3.000"],
+        ["40", "3.000"],
+    ]
 
 
 def test_what_is_refused(file, folder, refused):
@@ -87,7 +87,6 @@ def test_what_is_refused(file, folder, refused):
             --group supervised         :: supervised
             --out c.gif                :: --out
         curve losses {folder}          :: NAME=SAVE_DIR
-        curve losses a={folder}/none   :: {folder}/none
         curve losses a={folder}
             --metrics bleu             :: --metrics
             --subset test              :: {folder}

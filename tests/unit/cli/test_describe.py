@@ -3,8 +3,8 @@
 import json
 
 import pytest
+from support.commands import told
 
-from tdo_plugin import cli
 from tdo_plugin.models.presets import PRESETS
 
 KEYS = [
@@ -12,8 +12,6 @@ KEYS = [
     *("trainable_parameters", "frozen_parameters", "total_parameters"),
     *("source_length", "target_length", "beam", "instrucl_layer", "flops"),
 ]
-
-
 CHOICES = ("decoder attention", "initialisation")
 
 
@@ -22,11 +20,10 @@ def shown(capsys):
     """``shown(arch, *flags)`` is the object that ``--json`` prints."""
 
     def show(arch, *flags, vocabulary="64000"):
-        words = ["describe", "--arch", arch, "--vocab-size", vocabulary, "--json", *flags]
-        code = cli.main(words)
-        captured = capsys.readouterr()
-        assert (code, captured.err) == (0, "")
-        return json.loads(captured.out)
+        words = ("describe", "--arch", arch, "--vocab-size", vocabulary, "--json", *flags)
+        printed, errors = told(capsys, *words)
+        assert errors == ""
+        return json.loads(printed)
 
     return show
 
@@ -55,19 +52,17 @@ def test_the_papers_sizes(shown, arch, vocabulary, millions):
 
 @pytest.mark.parametrize("arch", PRESETS)
 def test_every_preset_as_a_table(arch, capsys):
-    assert cli.main(["describe", "--arch", arch, "--vocab-size", "64000"]) == 0
-    text = capsys.readouterr().out
+    text, _ = told(capsys, "describe", "--arch", arch, "--vocab-size", "64000")
     assert text.startswith(arch + "\n")
     for word in ("topology", "layers", "embeddings", "total", "training", "generation (beam 4)"):
         assert word in text
 
 
 def test_what_is_not_the_usual_choice_has_a_row(capsys):
-    words = ["describe", "--arch", "tdo_encoder_decoder_small", "--vocab-size", "100"]
-    chosen = ["--tdo-decoder-attention", "merged", "--tdo-init", "depth-scaled"]
-    for flags, rows in ((chosen, ["merged", "depth-scaled"]), ([], [])):
-        assert cli.main([*words, *flags]) == 0
-        lines = capsys.readouterr().out.splitlines()
+    words = ("describe", "--arch", "tdo_encoder_decoder_small", "--vocab-size", "100")
+    chosen = ("--tdo-decoder-attention", "merged", "--tdo-init", "depth-scaled")
+    for flags, rows in ((chosen, ["merged", "depth-scaled"]), ((), [])):
+        lines = told(capsys, *words, *flags)[0].splitlines()
         named = [line for line in lines if line.strip().startswith(CHOICES)]
         assert [line.split()[-1] for line in named] == rows
 
@@ -226,7 +221,6 @@ def test_what_is_refused(refused):
             --instrucl-layer 0            :: --instrucl-layer
             --instrucl-layer 3 --tdo-share-embeddings none  :: --tdo-share-embeddings
             --tdo-target-attention all    :: --num-languages
-            --tdo-adapter-dim 8           :: --num-pairs
             --tdo-width 3                 :: --tdo-width
         """
     )

@@ -3,11 +3,11 @@
 import json
 import shlex
 import sys
-from argparse import Namespace
 from importlib import metadata
 
 import pytest
 from pip._internal.commands import create_command
+from support.commands import told
 
 from tdo_compat import registry
 from tdo_plugin import __version__, installation
@@ -16,21 +16,22 @@ from tdo_plugin.cli import doctor, main, setup
 AGAIN = "again"
 
 
+def missing(name):
+    raise metadata.PackageNotFoundError(name)
+
+
 def fake_versions(monkeypatch, **versions):
     real = metadata.version
 
     def version(name):
         release = versions[name] if name in versions else real(name)
-        if release is None:
-            raise metadata.PackageNotFoundError(name)
-        return release
+        return release or missing(name)
 
     monkeypatch.setattr(metadata, "version", version)
 
 
 def test_here_all_is_well(capsys):
-    assert doctor.run(Namespace(json=True)) == 0
-    report = json.loads(capsys.readouterr().out)
+    report = json.loads(told(capsys, "doctor", "--json")[0])
     assert report["ok"]
     names = {check["name"] for check in report["checks"]}
     assert {"python", "fairseq", "torch", "numpy", "sentencepiece", "device"} <= names
@@ -43,18 +44,17 @@ def test_here_all_is_well(capsys):
 @pytest.mark.parametrize("version", [None, "0.12.3"])
 def test_fairseq_missing_or_wrong(monkeypatch, capsys, version):
     fake_versions(monkeypatch, fairseq=version)
-    assert doctor.run(Namespace(json=False)) == 1
-    lines = capsys.readouterr().out.splitlines()
+    lines = told(capsys, "doctor", code=1)[0].splitlines()
     marked = next(number for number, line in enumerate(lines) if line.startswith("wrong"))
     assert "fairseq" in lines[marked]
     assert lines[marked + 1].endswith(f"fix it with: {installation.line('tdo', 'setup')}")
 
 
 def test_fairseq_without_a_package_that_it_imports(monkeypatch):
-    def missing(name):
+    def fail(name):
         raise ModuleNotFoundError("No module named 'torch'", name="torch")
 
-    monkeypatch.setattr(doctor, "import_module", missing)
+    monkeypatch.setattr(doctor, "import_module", fail)
     (check,) = doctor.check_fairseq()
     assert (check.status, check.fix) == ("wrong", "") and "'torch'" in check.detail
 
@@ -84,8 +84,7 @@ def test_an_evaluation_that_is_not_whole_is_no_fault(monkeypatch, capsys, packag
     fake_versions(monkeypatch, **{package: version, "bert-score": None})
     assert doctor.check_evaluation().detail.endswith(" (and 1 more)")
     monkeypatch.setattr(doctor, "examine", lambda: [check])
-    assert doctor.run(Namespace(json=False)) == 0
-    assert "all is well" in capsys.readouterr().out
+    assert "all is well" in told(capsys, "doctor")[0]
 
 
 def test_missing_extension_compiler_and_python(monkeypatch):
@@ -97,10 +96,6 @@ def test_missing_extension_compiler_and_python(monkeypatch):
     assert doctor.check_compiler().status == "warn"
     for version, status in (((3, 9), "wrong"), ((3, 14), "wrong"), ((3, 13), "ok")):
         assert doctor.check_python(version).status == status
-
-    def missing(name):
-        raise metadata.PackageNotFoundError(name)
-
     monkeypatch.setattr(metadata, "requires", missing)
     assert doctor.check_requirements() == []
 

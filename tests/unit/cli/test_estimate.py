@@ -1,12 +1,14 @@
 """`tdo estimate`: GPU hours from FLOPs."""
 
+import argparse
 from pathlib import Path
+from types import ModuleType
 
 import pytest
+from support.commands import told
 
-from tdo_plugin.cli import estimate, main
-from tdo_plugin.costs import training_hours
-from tdo_plugin.costs.model_description import describe
+from tdo_plugin.cli import describe, estimate
+from tdo_plugin.costs import model_description, training_hours
 from tdo_plugin.launch.training_config import read_config
 
 LINES = """
@@ -28,25 +30,21 @@ def config(tmp_path):
     return path
 
 
-def made(path: Path, *words: str) -> training_hours.Estimate:
-    import argparse
-
+def parsed(command: ModuleType, *words: str) -> argparse.Namespace:
     parser = argparse.ArgumentParser()
-    estimate.add_arguments(parser)
-    args = parser.parse_args([str(path), "--vocab-size", "50", *words])
+    command.add_arguments(parser)
+    return parser.parse_args(words)
+
+
+def made(path: Path, *words: str) -> training_hours.Estimate:
+    args = parsed(estimate, str(path), "--vocab-size", "50", *words)
     assumed = training_hours.assumptions(args)
     return training_hours.estimate(path.stem, read_config(path), assumed)
 
 
 def described() -> dict:
-    import argparse
-
-    from tdo_plugin.cli import describe as command
-
-    parser = argparse.ArgumentParser()
-    command.add_arguments(parser)
     words = "--arch tdo_encoder_decoder_small --tdo-encoder-layers 1 --vocab-size 50 --beam 1"
-    return describe(parser.parse_args([*words.split(), "--source-length", "20"]))
+    return model_description.describe(parsed(describe, *words.split(), "--source-length", "20"))
 
 
 def test_hours_are_flops_of_all_sentences_by_the_assumed_speed(config):
@@ -67,13 +65,17 @@ def test_epochs_have_as_many_sentences_as_is_said(config, refused):
     refused("estimate", config, names="--epoch-sentences")
 
 
-@pytest.mark.parametrize(("lines", "share"), [("", 1), ("--robt-share 0.25\n", 0.25)])
+def ratio_with(config: Path, lines: str) -> float:
+    """How many times as many FLOPs it has with more lines."""
+    more = config.with_name("more.conf")
+    more.write_text(f"include one.conf\n{lines}\n")
+    return made(more, "--source-length", "20").flops / made(config, "--source-length", "20").flops
+
+
+@pytest.mark.parametrize(("lines", "share"), [("", 1), ("--robt-share 0.25", 0.25)])
 def test_robt_trains_twice_and_decodes_once(config, lines, share):
     """The sentences that are translated back."""
-    robt = config.with_name("robt.conf")
-    robt.write_text(f"include one.conf\n--task tdo_robt\n{lines}")
-    model = described()["flops"]
-    ratio = made(robt, "--source-length", "20").flops / made(config, "--source-length", "20").flops
+    model, ratio = described()["flops"], ratio_with(config, f"--task tdo_robt\n{lines}")
     decoded = model["generation"]["total"] / model["training"]["total"]
     assert ratio == pytest.approx(1 + share * (1 + decoded))
 
@@ -83,11 +85,9 @@ def test_listed_targets_make_it_an_upper_bound(config, capsys):
     every.write_text("include one.conf\n--task tdo_robt\n")
     listed.write_text("include every.conf\n--robt-targets listed\n")
     assert made(listed).flops == made(every).flops
-    assert main(["estimate", str(listed), str(every), str(config)]) == 0
-    last = capsys.readouterr().out.splitlines()[-1]
+    *_, last = told(capsys, "estimate", listed, every, config)[0].splitlines()
     assert last.startswith("upper bound for configs/listed: ")
-    assert main(["estimate", str(every)]) == 0
-    assert "upper bound" not in capsys.readouterr().out
+    assert "upper bound" not in told(capsys, "estimate", every)[0]
 
 
 @pytest.mark.parametrize(
@@ -103,20 +103,16 @@ def test_listed_targets_make_it_an_upper_bound(config, capsys):
     ],
 )
 def test_loss_terms_cost(config, lines, terms):
-    more = config.with_name("more.conf")
-    more.write_text(f"include one.conf\n{lines}\n")
     model = described()["flops"]
     added = sum(model[term]["total"] for term in terms) / model["training"]["total"]
-    ratio = made(more, "--source-length", "20").flops / made(config, "--source-length", "20").flops
-    assert ratio == pytest.approx(1 + added)
+    assert ratio_with(config, lines) == pytest.approx(1 + added)
     assert not terms or added > 0
 
 
 def test_equal_configs_are_counted(config, capsys):
-    assert main(["estimate", str(config), str(config)]) == 0
-    lines = capsys.readouterr().out.splitlines()
-    assert len(lines) == 3 and lines[1].split()[:2] == ["2", "configs/one"]
-    assert lines[2].startswith("2 training runs, ") and "not a measurement" in lines[2]
+    _, row, total = told(capsys, "estimate", config, config)[0].splitlines()
+    assert row.split()[:2] == ["2", "configs/one"]
+    assert total.startswith("2 training runs, ") and "not a measurement" in total
 
 
 def test_what_is_refused(config, refused):
@@ -127,7 +123,6 @@ def test_what_is_refused(config, refused):
             --tflops 0            :: --tflops
             --tflops nan          :: --tflops
             --source-length 0     :: --source-length
-            --target-length x     :: --target-length
             --num-languages -1    :: --num-languages
             --num-pairs 0         :: --num-pairs
             --epoch-sentences 0   :: --epoch-sentences

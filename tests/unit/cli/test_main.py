@@ -7,8 +7,11 @@ import subprocess
 import sys
 from importlib import metadata
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
+from support.commands import told
+from support.processes import heard
 
 import tdo_plugin.cli as cli
 from tdo_compat.errors import CLOSED
@@ -32,25 +35,16 @@ PARSER = cli.build_parser()
 
 def shown(capsys, *words):
     """What `tdo` prints where it ends by itself."""
-    with pytest.raises(SystemExit) as end:
-        cli.main(list(words))
-    assert end.value.code == 0
-    return capsys.readouterr().out
-
-
-def test_every_command_has_help_and_a_parser():
-    commands = PARSER._subparsers._group_actions[0].choices
-    assert list(commands) == list(cli.COMMANDS)
-    for parser in commands.values():
-        assert parser.description
-        assert parser._subparsers or callable(parser.get_default("run"))
+    printed, errors = told(capsys, *words)
+    assert errors == ""
+    return printed
 
 
 @pytest.mark.parametrize("parser", list(below(PARSER)), ids=lambda parser: parser.prog)
 def test_help_ends_with_an_example_that_is_understood(parser, capsys):
     printed = shown(capsys, *parser.prog.split()[1:], "--help")
     examples = printed.partition("\nexample:\n")[2].splitlines()
-    assert examples
+    assert examples and parser.description
     for example in examples:
         program, *words = shlex.split(example)
         assert program == "tdo" and example.strip().startswith(parser.prog)
@@ -71,6 +65,7 @@ def test_help_fits_on_a_screen(capsys, monkeypatch):
     listed = [name for line in commands for name in line[11:39].split()]
     names = [*listed, *also.removeprefix("also: ").split()]
     assert [name.strip(",") for name in names] == list(cli.COMMANDS)
+    assert list(PARSER._subparsers._group_actions[0].choices) == list(cli.COMMANDS)
 
 
 @pytest.mark.parametrize(
@@ -89,18 +84,15 @@ def test_help_fits_on_a_screen(capsys, monkeypatch):
 )
 def test_old_names_go_on_and_say_the_new_one(line, present, capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    assert cli.main(shlex.split(line)) == 2
-    printed, errors = capsys.readouterr()
+    printed, errors = told(capsys, *shlex.split(line), code=2)
     warning, error = errors.splitlines()
     old, new = warning.split(": warning: this command is now called ")
     assert line.startswith(old.removeprefix("tdo "))
     assert error.startswith(f"tdo {present}: error: `") and not printed
     rest = line.removeprefix(old.removeprefix("tdo "))
     new = new.removeprefix("tdo ")
-    assert cli.main(shlex.split(new + rest)) == 2
-    assert capsys.readouterr() == (printed, error + "\n")
+    assert told(capsys, *shlex.split(new + rest), code=2) == (printed, error + "\n")
     assert "PART" in shown(capsys, "curve", "--help")  # which is no old name
-    assert capsys.readouterr().err == ""
 
 
 def test_versions(capsys):
@@ -141,14 +133,11 @@ def test_help_is_light(run):
         "heavy &= set(sys.modules);"
         "sys.exit(' '.join(heavy) or 0)"
     )
-    done = run("python", "-c", code)
-    assert done.returncode == 0, done.stderr
+    heard(run("python", "-c", code))
 
 
 def test_as_a_module(run):
-    done = run("python", "-m", "tdo_plugin", "--help")
-    assert done.returncode == 0
-    assert "doctor" in done.stdout
+    assert "doctor" in heard(run("python", "-m", "tdo_plugin", "--help"))
     assert run("python", "-m", "tdo_plugin", "nonsense").returncode == 2
 
 
@@ -161,12 +150,8 @@ def test_as_a_module(run):
     ],
 )
 def test_exit_codes(error, code, text, monkeypatch, capsys):
-    def fail(args):
-        raise error
-
-    monkeypatch.setattr(doctor, "run", fail)
-    assert cli.main(["doctor"]) == code
-    assert capsys.readouterr().err == f"tdo doctor: error: {text}\n"
+    monkeypatch.setattr(doctor, "run", Mock(side_effect=error))
+    assert told(capsys, "doctor", code=code) == ("", f"tdo doctor: error: {text}\n")
 
 
 @pytest.mark.parametrize("at_once", [True, False])
@@ -183,10 +168,7 @@ def test_a_gone_reader_ends_a_command_without_a_word(at_once, monkeypatch, capfd
 
 @pytest.mark.parametrize("error", [BrokenPipeError(32, "Broken pipe"), ZeroDivisionError()])
 def test_a_bug_and_another_broken_pipe_keep_their_traceback(error, monkeypatch):
-    def fail(args):
-        raise error
-
-    monkeypatch.setattr(doctor, "run", fail)
+    monkeypatch.setattr(doctor, "run", Mock(side_effect=error))
     with pytest.raises(type(error)):
         cli.main(["doctor"])
 
@@ -206,7 +188,6 @@ def test_what_is_refused(refused, tmp_path, monkeypatch):
         neurons alocate                                :: ; did you mean allocate?
         report scores.json --out x --protocol opus10   :: ; did you mean opus100?
         score a=b --out x --metrcs bleu                :: ; did you mean --metrics?
-        describe --arch tdo_transfomer --vocab-size 9  :: ; did you mean tdo_transformer?
         prepare multi3k --out x                        :: ; did you mean multi30k?
         score a=folder --out x --metrics bleu,chf      :: ; did you mean chrf?
         neurons draw importance x --out y --grdi z     :: --grdi z

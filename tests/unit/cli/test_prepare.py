@@ -1,24 +1,21 @@
 """`tdo prepare`: what it shows, and options that cannot be."""
 
 import pytest
+from support.commands import exit_code, told
 
-from tdo_plugin.cli import main
+from tdo_plugin.corpora import preparing
 from tdo_plugin.corpora.description import load, names
 from tdo_plugin.corpora.sources import fetch
 from tdo_plugin.corpora.sources.links import LinkStatus
 
 
 @pytest.fixture
-def prepare(capsys):
-    def run(*words, code=0):
-        assert main(["prepare", *map(str, words)]) == code
-        return capsys.readouterr()
-
-    return run
+def shown(capsys):
+    return lambda *words, code=0: told(capsys, "prepare", *words, code=code)[0]
 
 
-def test_every_corpus_is_listed_with_its_variants(prepare):
-    listed = prepare("--list").out
+def test_every_corpus_is_listed_with_its_variants(shown):
+    listed = shown("--list")
     for name in names():
         assert f"\n{name}: " in f"\n{listed}"
         for variant in load(name).variants:
@@ -26,16 +23,16 @@ def test_every_corpus_is_listed_with_its_variants(prepare):
     assert "\ntoy: " in listed
 
 
-def test_a_corpus_is_shown_with_all_its_addresses(prepare):
-    shown = prepare("multiun", "--show", "--variant", "opus").out
+def test_a_corpus_is_shown_with_all_its_addresses(shown):
+    described = shown("multiun", "--show", "--variant", "opus")
     corpus = load("multiun", "opus")
-    assert f"licence: {corpus.licence}\n" in shown
+    assert f"licence: {corpus.licence}\n" in described
     for archive in corpus.archives_needed().values():
-        assert archive.name in shown and all(url in shown for url in archive.urls)
-    assert prepare("toy", "--show").out == prepare("toy", "--check").out != ""
+        assert archive.name in described and all(url in described for url in archive.urls)
+    assert shown("toy", "--show") == shown("toy", "--check") != ""
 
 
-def test_a_check_says_of_each_address_what_it_answered(prepare, monkeypatch):
+def test_a_check_says_of_each_address_what_it_answered(shown, monkeypatch):
     gone, size = "HTTP 404 Not Found", 1234
     unknown = "it has no known address; --from-file must provide it"
     answers = [
@@ -43,30 +40,25 @@ def test_a_check_says_of_each_address_what_it_answered(prepare, monkeypatch):
         LinkStatus("a.gz", "a.gz", "http://i/a.gz", 404, None, None, gone),
         LinkStatus("b.gz", "b.gz", "", None, None, None, unknown),
     ]
+    lines = [
+        "ted19: a.gz: http://h/a.gz: ok (1,234 bytes)",
+        f"ted19: a.gz: http://i/a.gz: {gone}",
+        f"ted19: b.gz: {unknown}",
+    ]
     for count, code in ((1, 0), (3, 1)):
         monkeypatch.setattr(fetch, "check", lambda _, count=count: answers[:count])
-        lines = prepare("ted19", "--check", code=code).out.splitlines()
-        assert (
-            lines
-            == [
-                "ted19: a.gz: http://h/a.gz: ok (1,234 bytes)",
-                f"ted19: a.gz: http://i/a.gz: {gone}",
-                f"ted19: b.gz: {unknown}",
-            ][:count]
-        )
+        assert shown("ted19", "--check", code=code).splitlines() == lines[:count]
 
 
 @pytest.fixture
 def requested(monkeypatch, tmp_path):
     """What `tdo prepare` is about to make: the corpus, and the files that were given."""
-    from tdo_plugin.corpora import preparing
-
     calls = []
     monkeypatch.setattr(preparing, "prepare", lambda *arguments: calls.append(arguments))
 
     def run(*words):
-        words = ("prepare", *words, "--out", tmp_path / "out", "--cache", tmp_path / "cache")
-        assert main([*map(str, words)]) == 0
+        words = (*words, "--out", tmp_path / "out", "--cache", tmp_path / "cache")
+        assert exit_code("prepare", *words) == 0
         corpus, _, files, *_ = calls[-1]
         return corpus, files
 
@@ -126,7 +118,6 @@ def test_what_is_refused(refused, tmp_path, monkeypatch):
         prepare ted19                              :: --out
         prepare --out data                         :: --from
             nothing                                :: europarl-12
-            none.json                              :: none.json
             iwslt17 --model-type unigram           :: --model-type
             toy --bpe-operations 9                 :: --model-type
             toy --variant a                        :: toy
@@ -141,7 +132,6 @@ def test_what_is_refused(refused, tmp_path, monkeypatch):
             --shard-sentences -1                   :: --shard-sentences
             --centre en                            :: --centre
             --variant other                        :: --variant
-            --from-file no.tgz                     :: no.tgz
             --from-file .                          :: ted19
             --from-file a.tgz                      :: ted19
         """

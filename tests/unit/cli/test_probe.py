@@ -17,13 +17,10 @@ def test_models_and_their_checkpoints():
     }
 
 
-@pytest.mark.parametrize(
-    ("entry", "layers", "expected"),
-    [(6, 6, 6), (3, 6, 3), (0, 6, 5), (0, 1, 1)],
-    ids=["encoder-decoder", "two stages", "one stage", "one layer"],
-)
-def test_the_layer_that_a_target_reads(entry, layers, expected):
-    assert own_layer(entry, layers) == expected
+def test_the_layer_that_a_target_reads():
+    """Of an encoder-decoder, of two stages, of one stage, and of one layer."""
+    places = [(6, 6), (3, 6), (0, 6), (0, 1)]
+    assert [own_layer(entry, layers) for entry, layers in places] == [6, 3, 5, 1]
 
 
 def test_layers_that_are_wanted():

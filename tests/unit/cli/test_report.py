@@ -5,9 +5,9 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from support.commands import told
 from support.score_sheets import sheet, system
 
-from tdo_plugin import cli
 from tdo_plugin.evaluation.report import heatmap
 from tdo_plugin.evaluation.score_sheet import ScoreSheet, as_json
 
@@ -17,16 +17,15 @@ def without_pictures(monkeypatch):
     monkeypatch.setattr(heatmap, "available", lambda: False)
 
 
-def put(path: Path, scores: ScoreSheet) -> str:
+def put(path: Path, scores: ScoreSheet) -> Path:
     path.write_text(json.dumps(as_json(scores)), encoding="utf-8")
-    return str(path)
+    return path
 
 
 def test_tables_are_printed_and_files_named(tmp_path, capsys):
     scores = put(tmp_path / "s.json", sheet(missing={}))
     out = tmp_path / "out"
-    assert cli.main(["report", scores, "--out", str(out), "--published", "tdo:1"]) == 0
-    printed = capsys.readouterr().out
+    printed, _ = told(capsys, "report", scores, "--out", out, "--published", "tdo:1")
     for text in ("30.0‡*", "TDO, Table 1: TED-19, N=6, d=512", "BLEU: BLEU|tok:13a", "A note."):
         assert text in printed
     for name in ("index.html", "results.tex", "matrix-bleu-few.csv"):
@@ -36,8 +35,7 @@ def test_tables_are_printed_and_files_named(tmp_path, capsys):
 
 def test_what_was_not_scored_is_one_line_and_exit_code_1(tmp_path, capsys):
     scores, out = put(tmp_path / "s.json", sheet(failures=("few ar-de: lost",))), tmp_path / "out"
-    assert cli.main(["report", scores, "--out", str(out)]) == 1
-    error = capsys.readouterr().err
+    _, error = told(capsys, "report", scores, "--out", out, code=1)
     assert error == "tdo report: some scores are missing: few ar-de: lost; no COMET\n"
     assert (out / "index.html").is_file()
 
@@ -46,31 +44,26 @@ def test_sheets_are_set_side_by_side_and_seeds_averaged(tmp_path, capsys):
     first = sheet(systems=(system("plain"),), comparisons=(), missing={})
     second = sheet(systems=(replace(system("few"), name="other"),), comparisons=(), missing={})
     paths = [put(tmp_path / "a.json", first), put(tmp_path / "b.json", second)]
-    assert cli.main(["report", *paths, "--out", str(tmp_path / "out")]) == 0
-    printed = capsys.readouterr().out
+    printed, _ = told(capsys, "report", *paths, "--out", tmp_path / "out")
     assert printed.index("plain") < printed.index("other")
     assert "30.0*" in printed
     seeds = tuple(replace(system("few"), name=f"few, seed {n}") for n in (1, 2))
     path = put(tmp_path / "s.json", sheet(systems=seeds, comparisons=(), missing={}))
-    assert cli.main(["report", path, "--out", str(tmp_path / "seeds")]) == 0
-    printed = capsys.readouterr().out
+    printed, _ = told(capsys, "report", path, "--out", tmp_path / "seeds")
     assert "Over seeds" in printed and "30.0 ± 0.0" in printed
 
 
 def test_a_table_without_a_common_column_is_told(tmp_path, capsys):
     scores = put(tmp_path / "s.json", sheet(missing={}))
-    words = ["report", scores, "--out", str(tmp_path / "out"), "--published", "neurons:1"]
-    assert cli.main(words) == 0
-    assert "neurons:1 has no measured column" not in capsys.readouterr().out
-    words[-1] = "tpdm:8"
-    assert cli.main(words) == 0
-    assert "tpdm:8 has no measured column" in capsys.readouterr().out
+    for table, lacks in (("neurons:1", False), ("tpdm:8", True)):
+        words = ("report", scores, "--out", tmp_path / "out", "--published", table)
+        assert (f"{table} has no measured column" in told(capsys, *words)[0]) == lacks
 
 
 def test_a_protocol_is_that_of_the_scores(tmp_path, capsys):
-    words = [put(tmp_path / "s.json", sheet(missing={}, protocol="tdo")), "--out", str(tmp_path)]
-    assert cli.main(["report", *words, "--protocol", "tdo"]) == 0
-    assert "TDO, Table 1: TED-19, N=6, d=512" in capsys.readouterr().out
+    scores = put(tmp_path / "s.json", sheet(missing={}, protocol="tdo"))
+    printed, _ = told(capsys, "report", scores, "--out", tmp_path, "--protocol", "tdo")
+    assert "TDO, Table 1: TED-19, N=6, d=512" in printed
 
 
 def test_what_is_refused(tmp_path, refused, monkeypatch):
@@ -80,7 +73,6 @@ def test_what_is_refused(tmp_path, refused, monkeypatch):
     (tmp_path / "other.json").write_text("[1]")
     refused.rows(
         """
-        report --out out none.json   :: none.json
         report --out out other.json  :: other.json
         report --out out tlm.json --protocol tpdm  :: tlm
         report --out out s.json

@@ -5,10 +5,10 @@ import sys
 from importlib import metadata
 
 import pytest
-from support.commands import shown_commands
+from support.commands import shown_commands, told
 
 from tdo_plugin import installation
-from tdo_plugin.cli import doctor, main, setup
+from tdo_plugin.cli import doctor, setup
 from tdo_plugin.errors import UserError
 
 
@@ -36,8 +36,8 @@ def pip(monkeypatch, nothing_installed):
 
 
 def test_a_dry_run_says_all_commands(capsys, nothing_installed):
-    assert main(["setup", "--eval", "--dry-run"]) == 0
-    folder, fairseq, evaluation, comet, check = shown_commands(capsys.readouterr().out)
+    printed, _ = told(capsys, "setup", "--eval", "--dry-run")
+    folder, fairseq, evaluation, comet, check = shown_commands(printed)
     assert folder == ["cd", str(installation.FILES)]
     python = fairseq.index(sys.executable)
     assert fairseq[0] == "env"
@@ -60,9 +60,7 @@ def test_the_check_of_the_evaluation_passes():
 
 def test_what_is_there_stays(capsys, monkeypatch):
     monkeypatch.setattr(setup, "_check", lambda: 0)
-    assert main(["setup", "--eval"]) == 0
-    printed = capsys.readouterr().out
-    assert printed.splitlines() == [
+    assert told(capsys, "setup", "--eval")[0].splitlines() == [
         f"set-up: {installation.FAIRSEQ} is installed",
         f"set-up: the evaluation is installed, with {installation.COMET}",
     ]
@@ -70,20 +68,17 @@ def test_what_is_there_stays(capsys, monkeypatch):
 
 def test_a_broken_fairseq_is_compiled_anew(capsys, nothing_installed, monkeypatch):
     monkeypatch.setattr(doctor, "is_pinned", lambda requirement: True)
-    assert main(["setup", "--dry-run"]) == 0
-    (_, words) = shown_commands(capsys.readouterr().out)
+    _, words = shown_commands(told(capsys, "setup", "--dry-run")[0])
     assert words[-3:] == ["--force-reinstall", "--no-cache-dir", installation.FAIRSEQ]
 
 
 def test_each_command_is_run_once_and_silently(capsys, pip):
     ran, _ = pip
-    assert main(["setup", "--eval"]) == 0
-    assert len(ran) == 4
-    fairseq, evaluation = ran[:2]
-    assert fairseq[1]["cwd"] == installation.FILES
-    assert fairseq[1]["env"]["PIP_CONSTRAINT"] == "constraints.txt"
-    assert evaluation[1]["cwd"] is None
-    assert len(capsys.readouterr().out.splitlines()) == 4
+    printed, _ = told(capsys, "setup", "--eval")
+    (_, fairseq), (_, evaluation), *more = ran
+    assert fairseq["cwd"] == installation.FILES and evaluation["cwd"] is None
+    assert fairseq["env"]["PIP_CONSTRAINT"] == "constraints.txt"
+    assert len(more) == 2 and len(printed.splitlines()) == 4
 
 
 def test_pins_leave_what_is_installed(monkeypatch):
@@ -142,8 +137,7 @@ def test_what_is_refused(refused, pip, monkeypatch, tmp_path):
 def test_a_failure_names_its_log(capsys, pip, monkeypatch, tmp_path):
     monkeypatch.setattr(setup.tempfile, "tempdir", str(tmp_path))
     pip[1].update(code=1, stdout="building\nERROR: Failed to build fairseq\n")
-    assert main(["setup"]) == 2
-    (error,) = capsys.readouterr().err.splitlines()
+    (error,) = told(capsys, "setup", code=2)[1].splitlines()
     (log,) = tmp_path.glob("tdo-setup-*.log")
     assert f"it says ERROR: Failed to build fairseq (full output: {log}" in error
     assert log.read_text() == pip[1]["stdout"]

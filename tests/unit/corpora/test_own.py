@@ -5,22 +5,12 @@ import hashlib
 import shutil
 
 import pytest
+from support.own_folders import write
 
 from tdo_plugin.corpora.own import describe
 from tdo_plugin.errors import UserError
 
 SEGMENTATION = {"model_type": "unigram", "vocab_size": 100}
-
-
-def write(folder, **files):
-    folder.mkdir(exist_ok=True)
-    for name, text in files.items():
-        name = name.replace("__", "-").replace("_", ".")
-        if name.endswith(".gz"):
-            (folder / name).write_bytes(gzip.compress(text.encode()))
-        else:
-            (folder / name).write_text(text, encoding="utf-8")
-    return folder
 
 
 def pairs(codes):

@@ -5,9 +5,9 @@ from dataclasses import replace
 import pytest
 
 from tdo_plugin.corpora import pair_rows as module
-from tdo_plugin.corpora.description import Member, load
+from tdo_plugin.corpora.description import Member
 from tdo_plugin.corpora.description.parsing import parse
-from tdo_plugin.corpora.pair_rows import Making, Record, remember, split_step, tokenized
+from tdo_plugin.corpora.pair_rows import Making, Record, split_step, tokenized
 from tdo_plugin.corpora.rows.cleaning import HeldOut
 from tdo_plugin.metrics.textform import TextForm
 from tdo_plugin.runtime import jobs
@@ -68,23 +68,11 @@ def text(inputs, split, language="de"):
     return inputs.tokens(split, PAIR, language).read_text(encoding="utf-8").split("\n")[:-1]
 
 
-@pytest.mark.parametrize(
-    ("changes", "taken", "kept"),
-    [({}, {"empty": 1}, 101), ({"limit": {"train": 10}}, {"over the limit": 91, "empty": 1}, 10)],
-)
-def test_rows_are_counted(making, changes, taken, kept):
-    inputs = making(**changes)
+def test_rows_over_a_limit_are_counted(making):
+    inputs = making(limit={"train": 10})
     record = make(inputs, "train", PAIR, None, "")
-    assert (record.read, dict(record.taken), record.kept) == (102, taken, kept)
-    assert len(text(inputs, "train")) == kept
-
-
-def test_a_sample(making):
-    inputs = making(sample={"pairs": 20})
-    record = make(inputs, "train", PAIR, None, "")
-    assert record.kept + sum(record.taken.values()) == record.read == 102
-    assert record.taken["not drawn"] == 82
-    assert set(text(inputs, "train")) < {f"eins {n}" for n in range(100)} | {"vier"}
+    assert (record.read, record.kept, len(text(inputs, "train"))) == (102, 10, 10)
+    assert record.taken == {"over the limit": 91, "empty": 1}
 
 
 @pytest.mark.parametrize("unit", ["characters", "tokens"])
@@ -133,17 +121,6 @@ def test_temporary_files_are_in_the_data_folder(making, monkeypatch):
     assert folders == [inputs.work]
 
 
-def test_other_splits_are_kept_out(making):
-    clean = {"train": [*RULES, {"rule": "held-out-pairs"}], "valid": RULES, "test": RULES}
-    inputs = making(clean=clean)
-    make(inputs, "valid", PAIR, None, "")
-    held_out = HeldOut()
-    remember(inputs, "valid", PAIR, held_out)
-    record = make(inputs, "train", PAIR, held_out, "seen")
-    assert record.taken == {"empty": 1, "held-out-pairs": 1}
-    assert "vier" not in text(inputs, "train")
-
-
 def test_what_is_whole_is_not_made_again(making):
     inputs = making()
     make(inputs, "test", PAIR, None, "")
@@ -188,8 +165,3 @@ def test_no_process_is_begun_needlessly(form, processes, tokens, monkeypatch):
     monkeypatch.delattr(jobs, "start")
     row = ("Ein Wort.", "A word.")
     assert list(tokenized([row] * 9, PAIR, form, processes)) == [(*tokens, *row)] * 9
-
-
-def test_what_the_folder_of_ted_says_of_its_text():
-    stored = {"casing": "cased", "tokenization": "moses", "tokenized_at_source": True}
-    assert load("ted19").form.stored() == stored

@@ -1,19 +1,14 @@
 """InstruCL as a loss term: equations 8 and 9, the authors' form, layers and refusals."""
 
+import itertools
+
 import pytest
 import torch
 from fairseq.criterions.label_smoothed_cross_entropy import LabelSmoothedCrossEntropyCriterion
-from support.criterion_models import (
-    BASE,
-    EXACT,
-    SMALL,
-    TERMS,
-    TOPOLOGIES,
-    WITHOUT_TAG,
-    gradients,
-    model_and_batches,
-)
-from support.data import INSTRUCL, databin
+from support.criterion_models import BASE, TOPOLOGIES, WITHOUT_TAG, gradients, model_and_batches
+from support.data import CROSS_ENTROPY, INSTRUCL, databin
+from support.parity_cases import EXACT
+from support.reference import equation_8
 
 from tdo_plugin.criterions.instrucl import default_layer
 from tdo_plugin.modules.spec import ModelSpec
@@ -33,33 +28,41 @@ def tag_states(model, batch, layer, pad):
     return anchors, positives, tags
 
 
-def equation_8(anchors, positives, temperature=1.0):
-    def kernel(left, right):
-        return (left @ right / (left.norm() * right.norm()) / temperature).exp()
-
-    losses = []
-    for i, anchor in enumerate(anchors):
-        positive = kernel(anchor, positives[i])
-        negatives = [kernel(anchor, negative) for j, negative in enumerate(anchors) if j != i]
-        losses.append(-(positive / (positive + sum(negatives))).log())
-    return losses
+OTHERS = ("--instrucl-layer", "1", "--instrucl-temperature", "0.5", "--instrucl-weight", "0.3")
+FORMS = list(itertools.product(("none", "tag-share"), ("sum", "per-token")))
 
 
-@pytest.mark.parametrize("topology", TOPOLOGIES)
-def test_equation_9_in_the_paper_s_form(topology):
-    flags = ("--criterion", "label_smoothed_cross_entropy_instrucl", "--label-smoothing", "0.1")
+@pytest.mark.parametrize(
+    ("topology", "form"),
+    [
+        *((topology, None) for topology in TOPOLOGIES),  # the paper's, which is the default
+        *itertools.product(("tdo", "encoder-decoder"), FORMS),
+    ],
+)
+def test_equation_9_and_the_authors_forms(topology, form):
+    weighting, scale = form or ("none", "sum")
+    flags = ["--criterion", "label_smoothed_cross_entropy_instrucl", "--label-smoothing", "0.1"]
+    if form:
+        flags += ("--instrucl-weighting", weighting, "--instrucl-scale", scale, *OTHERS)
+    layer, temperature, weight = (1, 0.5, 0.3) if form else (DEFAULT_LAYERS[topology], 1, 1)
     task, model, criterion, (batch,) = model_and_batches(*flags, topology=topology)
-    layer = DEFAULT_LAYERS[topology]
+    pad = task.source_dictionary.pad()
     assert criterion.terms["instrucl"].layer(model) == layer
-    parts = equation_8(*tag_states(model, batch, layer, task.source_dictionary.pad())[:2])
-    stock = LabelSmoothedCrossEntropyCriterion(task, False, 0.1)
-    expected = stock(model, batch)[0] + sum(parts)
+    anchors, positives, tags = tag_states(model, batch, layer, pad)
+    parts = equation_8(anchors, positives, temperature)
+    shares = torch.tensor([tags.count(tag) for tag in tags]).double() / len(tags)
+    added = (parts * (1 - shares if weighting == "tag-share" else 1)).sum()
+    if scale == "per-token":
+        added = added * batch["net_input"]["src_tokens"].ne(pad).sum() / len(tags)
+    stock = LabelSmoothedCrossEntropyCriterion(task, False, 0.1)(model, batch)[0]
+    expected = stock + weight * added
     loss, size, logs = criterion(model, batch)
     torch.testing.assert_close(loss, expected, **EXACT)
     assert size == batch["ntokens"]
-    assert float(logs["instrucl_loss"]) == pytest.approx(sum(parts).item())
-    assert float(logs["objective"]) == pytest.approx(expected.item())
-    assert float(logs["loss"]) == pytest.approx((expected - sum(parts)).item())
+    # what is logged is equation 8, whatever it weighs
+    named = {"instrucl_loss": parts.sum(), "objective": expected, "loss": stock}
+    for name, value in named.items():
+        assert float(logs[name]) == pytest.approx(value.item(), abs=1e-9), name
     torch.testing.assert_close(gradients(model, loss), gradients(model, expected), **EXACT)
 
 
@@ -68,31 +71,6 @@ def test_three_quarters(layers, expected):
     numbers = {"model_dim": 8, "num_heads": 2, "stage1_ffn_dim": 8, "stage2_ffn_dim": 8}
     spec = ModelSpec(topology="decoder-only", num_layers=layers, **numbers)
     assert default_layer(spec) == expected
-
-
-@pytest.mark.parametrize("weighting", ["none", "tag-share"])
-@pytest.mark.parametrize("scale", ["sum", "per-token"])
-@pytest.mark.parametrize("topology", ["tdo", "encoder-decoder"])
-def test_the_authors_forms(topology, weighting, scale):
-    flags = ("--instrucl-weighting", weighting, "--instrucl-scale", scale)
-    more = ("--instrucl-layer", "1", "--instrucl-temperature", "0.5", "--instrucl-weight", "0.3")
-    task, model, criterion, (batch,) = model_and_batches(
-        *INSTRUCL, *flags, *more, topology=topology
-    )
-    pad = task.source_dictionary.pad()
-    anchors, positives, tags = tag_states(model, batch, 1, pad)
-    expected = 0.0
-    for tag, part in zip(tags, equation_8(anchors, positives, 0.5), strict=True):
-        share = sum(row_tag == tag for row_tag in tags) / len(tags)
-        expected = expected + part * (1 - share if weighting == "tag-share" else 1)
-    if scale == "per-token":
-        lengths = [int((row != pad).sum()) for row in batch["net_input"]["src_tokens"]]
-        expected = expected * sum(lengths) / len(lengths)
-    loss, _, logs = criterion(model, batch)
-    torch.testing.assert_close(loss - logs["loss"], 0.3 * expected, **EXACT)
-    # what is logged is equation 8, whatever it weighs
-    parts = sum(equation_8(anchors, positives, 0.5))
-    torch.testing.assert_close(logs["instrucl_loss"], parts.detach(), **EXACT)
 
 
 def test_one_tag_in_a_batch_weighs_nothing_with_tag_shares():
@@ -146,14 +124,14 @@ def test_refused(refused):
         base=BASE,
         without_tag=WITHOUT_TAG,
         instrucl=INSTRUCL,
-        tdo=(*TOPOLOGIES["tdo"], *SMALL),
-        encdec=(*TOPOLOGIES["encoder-decoder"], *SMALL),
+        tdo=TOPOLOGIES["tdo"],
+        encdec=TOPOLOGIES["encoder-decoder"],
     )
 
 
 def test_another_model_is_refused_where_the_criterion_meets_it(refused):
     _, model, criterion, (batch,) = model_and_batches(*INSTRUCL)
-    _, unfit, _, _ = model_and_batches(*TERMS, "--tdo-share-embeddings", "none")
+    _, unfit, _, _ = model_and_batches(*CROSS_ENTROPY, "--tdo-share-embeddings", "none")
     with refused.raised("separate embeddings", names="--tdo-share-embeddings"):
         criterion(unfit, batch)
     criterion.terms["instrucl"].options.instrucl_layer = 6

@@ -6,7 +6,7 @@ import math
 import pytest
 import torch
 from fairseq import metrics
-from support.criterion_models import BASE, EXACT, SMALL, TERMS, TOPOLOGIES, WITHOUT_TAG, gradients
+from support.criterion_models import BASE, EXACT, TERMS, TOPOLOGIES, WITHOUT_TAG, gradients
 from support.data import TRAIN, built, databin, databin_two_dictionaries, iterate
 
 from tdo_plugin.criterions.loss_terms import Update
@@ -19,7 +19,7 @@ def made(*flags, topology="prefix", base=BASE):
 
     Words are left out of the sources, which otherwise have as many as their targets.
     """
-    task, model, criterion = built(*base, *TOPOLOGIES[topology], *SMALL, *flags)
+    task, model, criterion = built(*base, *TOPOLOGIES[topology], *flags)
     (batch, *_) = [sample for sample in iterate(task, "train") if len(sample["id"]) > 4]
     for row in batch["net_input"]["src_tokens"]:
         cut(row, task.source_dictionary.pad())
@@ -291,6 +291,6 @@ def test_refused(refused):
         stock_task=STOCK_TASK,
         two=databin_two_dictionaries(),
         train=two,
-        prefix=(*TOPOLOGIES["prefix"], *SMALL),
+        prefix=TOPOLOGIES["prefix"],
         tlm=TLM,
     )

@@ -5,7 +5,7 @@ from argparse import Namespace
 from dataclasses import fields
 
 import pytest
-from support.criterion_models import BASE, SMALL, TOPOLOGIES
+from support.criterion_models import BASE, TOPOLOGIES
 from support.data import databin
 
 from tdo_plugin.criterions.reconstruction_options import ReconstructionOptions, schedule
@@ -25,37 +25,38 @@ def weights(times, updates=1000, **changes):
     return [weight_at(t) for t in times]
 
 
-@pytest.mark.parametrize("weight", [0.0, 1.0, 0.3])
-def test_constant(weight):
-    assert weights((0, 5, 10**6), weight=weight, updates=0) == [weight] * 3
+LINEAR = {"schedule": "linear", "tau": 200}
+
+
+# the paper prints exp(-ln 0.1 t / tau), which is 10 at tau; a tenth is meant
+EXPONENTIAL = {"schedule": "exponential", "tau": 200, "updates": 0}
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ({"weight": 0.0, "updates": 0}, {0: 0, 10**6: 0}),
+        ({"weight": 0.3, "updates": 0}, {0: 0.3, 5: 0.3, 10**6: 0.3}),
+        (EXPONENTIAL, {0: 1, 100: math.sqrt(0.1), 200: 0.1, 400: 0.01}),
+        ({**EXPONENTIAL, "weight": 0.5}, {0: 0.5, 200: 0.05, 400: 0.005}),
+        # to a tenth at tau, and from there to 0 at the end of the training
+        (LINEAR, {0: 1, 100: 0.55, 200: 0.1, 400: 0.075, 600: 0.05, 1000: 0, 1200: 0}),
+        ({**LINEAR, "weight": 0.5}, {0: 0.5, 100: 0.275, 200: 0.05, 600: 0.025, 1200: 0}),
+        ({**LINEAR, "tau": 10, "slope": 0.01, "updates": 0}, {10: 0.1, 15: 0.05, 20: 0, 40: 0}),
+    ],
+)
+def test_weights_over_updates(changes, expected):
+    assert weights(expected, **changes) == pytest.approx(list(expected.values()))
 
 
 @pytest.mark.parametrize("weight", [1.0, 0.5])
-def test_exponential(weight):
-    """The paper prints exp(-ln 0.1 t / tau), which is 10 at tau; a tenth is meant."""
-    changes = {"schedule": "exponential", "tau": 200, "weight": weight}
-    expected = [weight, weight * math.sqrt(0.1), weight * 0.1, weight * 0.01]
-    assert weights((0, 100, 200, 400), **changes, updates=0) == pytest.approx(expected)
-
-
-@pytest.mark.parametrize("weight", [1.0, 0.5])
-def test_linear_in_two_steps(weight):
-    """1 at the beginning, a tenth at tau, and from there to 0 at the end of the training."""
-    changes = {"schedule": "linear", "tau": 200, "weight": weight}
-    expected = [1, 0.55, 0.1, 0.075, 0.05, 0, 0]
-    times = (0, 100, 200, 400, 600, 1000, 1200)
-    assert weights(times, **changes) == pytest.approx([weight * factor for factor in expected])
-    # the second slope is the smaller one
+def test_the_second_slope_is_the_smaller_one(weight):
+    changes = {**LINEAR, "weight": weight}
     first, tau, later = weights((199, 200, 201), **changes)
     assert first - tau > tau - later > 0
     # which one that is a little slower is, too
     slope = 0.9 * weight / 200 - 1e-5
     assert weights((201,), **changes, slope=slope)[0] < later
-
-
-def test_the_second_slope():
-    changes = {"schedule": "linear", "tau": 10, "slope": 0.01}
-    assert weights((10, 15, 20, 40), **changes, updates=0) == pytest.approx([0.1, 0.05, 0, 0])
 
 
 @pytest.mark.parametrize("kind", ["linear", "exponential"])
@@ -90,7 +91,7 @@ def test_refused(refused):
         fairseq-train {data} {tlm} {linear} --reconstruction-tau 0.5                :: -tau
         """,
         data=databin(),
-        tlm=(*BASE, *TOPOLOGIES["causal"], *SMALL, *TLM),
+        tlm=(*BASE, *TOPOLOGIES["causal"], *TLM),
         linear=("--reconstruction-schedule", "linear"),
         half=("--reconstruction-weight", "0.5"),
     )

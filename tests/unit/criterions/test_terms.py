@@ -7,15 +7,7 @@ import torch
 from fairseq import metrics
 from fairseq.criterions import CRITERION_REGISTRY
 from fairseq.criterions.label_smoothed_cross_entropy import LabelSmoothedCrossEntropyCriterion
-from support.criterion_models import (
-    BASE,
-    EXACT,
-    SMALL,
-    TERMS,
-    TOPOLOGIES,
-    gradients,
-    model_and_batches,
-)
+from support.criterion_models import BASE, EXACT, TERMS, TOPOLOGIES, gradients, model_and_batches
 from support.data import INSTRUCL, built, databin, iterate
 
 from tdo_plugin.errors import UserError
@@ -114,7 +106,7 @@ def test_refused(refused):
         """,
         data=databin(),
         base=BASE,
-        tdo=(*TOPOLOGIES["tdo"], *SMALL),
+        tdo=TOPOLOGIES["tdo"],
         terms=TERMS,
         stock_task=STOCK_TASK,
         stock=STOCK,

@@ -1,15 +1,10 @@
 """What TPDM refuses, in one line each, before anything is trained."""
 
 from fairseq import criterions, tasks
-from support.data import TAG, TASK, TRAIN, databin, training_arguments
+from support.data import databin, training_arguments
+from support.tpdm_cases import BASE, GATED, SMALL, TOPOLOGIES, TPDM
 
-BASE = ("--task", "tdo_translation", *TASK, *TRAIN, *TAG)
-MODEL = (
-    *("--arch", "tdo_encoder_decoder", "--tdo-encoder-layers", "2", "--tdo-model-dim", "8"),
-    *("--tdo-heads", "2", "--tdo-ffn-dim", "12", "--tdo-tpdm-layer", "2"),
-)
-TPDM = ("--criterion", "label_smoothed_cross_entropy_tpdm")
-GATED = ("--tdo-tpdm-gate", "relaxed-bernoulli", "--tpdm-gate-prior", "0.3")
+MODEL = (*TOPOLOGIES["encoder-decoder"], *SMALL)
 
 
 def test_refused(refused):
@@ -57,9 +52,9 @@ def test_refused(refused):
 
 def test_models_that_the_criterion_alone_refuses(refused):
     for names, flags in (
-        ("--tdo-tpdm-layer", (*MODEL, "--tdo-tpdm-layer", "3")),
-        ("--arch", ("--arch", "transformer_iwslt_de_en")),
+        ("--tdo-tpdm-layer", (*MODEL, *TPDM, "--tdo-tpdm-layer", "3")),
+        ("--arch", (*TPDM[:2], "--arch", "transformer_iwslt_de_en")),
     ):
-        args = training_arguments(*BASE, *flags, *TPDM)
+        args = training_arguments(*BASE, *flags)
         with refused.raised(" ".join(flags[-2:]), names):
             criterions.build_criterion(args, tasks.setup_task(args))

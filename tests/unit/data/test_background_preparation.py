@@ -9,10 +9,10 @@ from dataclasses import replace
 from itertools import chain
 
 import pytest
+from fairseq.data.indexed_dataset import MMapIndexedDataset
 from support.data import CROSS_ENTROPY, TAG, TDO, TRAIN, built, train
 from support.layouts.sentences import sentence
 
-from tdo_compat.binarised import open_side
 from tdo_compat.digests import check_folder
 from tdo_plugin.data import background_preparation, shard_plan
 from tdo_plugin.data.background_preparation import begin
@@ -74,15 +74,11 @@ def prepare(out):
 
 def pairs_of(root, pair):
     """The sentence pairs of a binarised training set, as tokens."""
-    sides = [open_side(str(root / f"train.{pair}.{language}")) for language in pair.split("-")]
-    split = [
-        [
-            tuple(side.tokens[place // 2 : place // 2 + size].tolist())
-            for place, size in zip(side.places, side.sizes, strict=True)
-        ]
-        for side in sides
+    sides = [
+        [tuple(row.tolist()) for row in MMapIndexedDataset(str(root / f"train.{pair}.{language}"))]
+        for language in pair.split("-")
     ]
-    return list(zip(*split, strict=True))
+    return list(zip(*sides, strict=True))
 
 
 def test_the_folder_is_what_preprocess_makes(text, out, tmp_path, capsys):

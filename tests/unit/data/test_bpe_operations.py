@@ -88,13 +88,6 @@ def symbols_of_sennrich_et_al(lines: list[str]) -> set[str]:
     return within | {f"{word[-1]}</w>" for word in words}
 
 
-def test_elsewhere_the_alphabet_has_another_size(tmp_path):
-    lines = ["abc abd aabe"] * 20
-    assert learn(tmp_path, lines, bpe_operations=2) == Alphabet(len("abcde▁"), len("a"))
-    assert len(pieces_of(tmp_path)) == 2 + len("abcde▁") + len("a")
-    assert symbols_of_sennrich_et_al(lines) == {"a", "b", "c</w>", "d</w>", "e</w>"}
-
-
 def test_what_is_merged_is_what_sennrich_et_al_merge(tmp_path):
     learn(tmp_path, text(), bpe_operations=60)
     merges = 60 + len(initials_of(text()))
@@ -137,14 +130,9 @@ def test_a_drawn_text_is_the_same_both_times(tmp_path):
     assert sum(piece in characters for piece in pieces_of(tmp_path)) == 100
 
 
-def test_sizes_that_contradict(refused):
-    for settings, names in (
-        ({}, "--vocab-size"),
-        ({"vocab_size": 5, "bpe_operations": 5}, "5 and 5"),
-        ({"bpe_operations": 5}, "--model-type"),
-    ):
-        with refused.raised(f"{settings}", names=names):
-            SegmentationSettings(**settings)
+def test_a_size_must_be_given(refused):
+    with refused.raised("no size", names="--vocab-size"):
+        SegmentationSettings()
 
 
 def test_too_many_operations(tmp_path):

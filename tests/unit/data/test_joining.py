@@ -42,10 +42,8 @@ def test_lines_with_the_same_sentence_between_them_are_joined(text, tmp_path):
         ("es", "it"): [("cuatro", "quattro"), ("dos", "due")],
         ("it", "en"): [("quattro", "four"), ("due", "two"), ("uno", "one")],
     }
-    assert {path.name for path in tmp_path.glob("**/valid.es-it.*")} == {
-        "valid.es-it.es",
-        "valid.es-it.it",
-    }
+    written = sorted(path.name for path in tmp_path.glob("**/valid.es-it.*"))
+    assert written == ["valid.es-it.es", "valid.es-it.it"]
 
 
 def test_repeated_sentences_meet_in_their_order(text, tmp_path):

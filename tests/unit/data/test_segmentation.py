@@ -33,12 +33,6 @@ def test_the_dictionary_leaves_fairseqs_symbols_out(model_path, tmp_path):
     assert not {"<s>", "</s>", "<unk>"} & {piece for piece, _ in entries}
 
 
-def test_pieces_join_to_the_text(model_path, tmp_path):
-    (tmp_path / "in").write_text("\n".join(LINES[:50]) + "\n")
-    sp.encode_test(sp.load_model(model_path), tmp_path / "in", tmp_path / "out")
-    assert [join_pieces(line) for line in read_lines(tmp_path / "out")] == LINES[:50]
-
-
 def encode_sides(model: Path, folder: Path, most: int) -> sp.Dropped:
     """The sides `a` and `b` of a folder in pieces, as `a.out` and `b.out`."""
     sides, outputs = ([folder / f"{side}{end}" for side in "ab"] for end in ("", ".out"))
@@ -63,12 +57,12 @@ def test_the_longest_pair_that_is_kept(model_path, tmp_path):
         assert (dropped.kept, dropped.long) == (kept, 1 - kept)
 
 
-def test_no_test_line_is_left_out(model_path, tmp_path):
-    lines = ["red", "grey " * 2000, "\u200b", "old"]  # the model does not see the third
+def test_pieces_join_to_the_text_and_no_test_line_is_left_out(model_path, tmp_path):
+    lines = ["red", "grey " * 2000, "\u200b", *LINES[:50]]  # the model does not see the third
     (tmp_path / "test.en").write_text("\n".join(lines) + "\n", encoding="utf-8")
     sp.encode_test(sp.load_model(model_path), tmp_path / "test.en", tmp_path / "out")
     joined = [join_pieces(line) for line in read_lines(tmp_path / "out")]
-    assert joined == ["red", lines[1].strip(), "", "old"]
+    assert joined == ["red", lines[1].strip(), "", *LINES[:50]]
 
 
 def test_what_is_refused(refused, tmp_path):

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from fairseq.data.indexed_dataset import MMapIndexedDataset, make_builder
+from fairseq.data.indexed_dataset import make_builder
 
 from tdo_plugin.data.sharding import join_parts, shard_folders
 
@@ -41,7 +41,6 @@ def test_sentences_are_dealt_out_in_their_order(tmp_path, vocabulary, shards):
             continue
         expected = write(tmp_path / "whole", rows[number::shards], vocabulary)
         assert contents(target) == contents(expected)
-        assert [row.tolist() for row in MMapIndexedDataset(str(target))] == rows[number::shards]
 
 
 def test_an_empty_set_is_a_set(tmp_path):

@@ -42,10 +42,14 @@ def test_references_come_from_the_data_folder(data, tmp_path):
     assert texts.sources is not None and texts.sources[2] == "sie hat kein Wasser"
 
 
-def test_fairseqs_output_is_sorted_and_joined(data, decode):
-    folder = decode("system", {"de-fr": "fr"})
-    assert directions_of(folder) == ["de-fr"]
-    texts = read_texts(folder, "de-fr", data)
+def test_fairseqs_output_is_sorted_and_joined(data, tmp_path):
+    system = tmp_path / "system"
+    (system / "de-fr").mkdir(parents=True)
+    lines = (data.root / "reference" / "test.fr").read_text(encoding="utf-8").split("\n")
+    output = [f"H-{n}\t-0.5\t▁{lines[n].replace(' ', ' ▁')}\n" for n in (2, 0, 1)]
+    (system / "de-fr" / "generate-test.txt").write_text("".join(output), encoding="utf-8")
+    assert directions_of(system) == ["de-fr"]
+    texts = read_texts(system, "de-fr", data)
     assert texts.hypotheses == texts.references
 
 

@@ -4,7 +4,7 @@ import math
 from dataclasses import replace
 
 import pytest
-from support.sweep_sheets import sheet
+from support.score_sheets import bleu_sheet as sheet
 
 from tdo_plugin.evaluation.sweep import MEAN, members, numeric, placed, points
 

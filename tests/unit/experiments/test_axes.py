@@ -4,11 +4,9 @@ import json
 from pathlib import Path
 from typing import Any
 
+from support import experiments
 from support.papers import steps
 
-from tdo_plugin.experiments.document_reader import read_document
-from tdo_plugin.experiments.plan import Inputs, Plan
-from tdo_plugin.experiments.systems import Setting
 from tdo_plugin.experiments.tables import PlannedTable
 
 FILE = """
@@ -58,7 +56,7 @@ flags.task = false
 [tables.table9]
 title = "Grid"
 axes = ["task", "weight"]
-system = "{[corpus + '/tlm' for_each]}"
+system = "{['de-en/tlm', 'en-ro/tlm'] if scale == 'full' else 'de-en/tlm'}"
 label = "{task}-{weight}"
 directions = "{direction}"
 published_row = "encoder-only, {task}: {weight}"
@@ -80,18 +78,10 @@ system = "de-en/tlm"
 label = "{task}, {seed}"
 mean_over = "seed"
 """
-SYSTEMS = "{['de-en/tlm', 'en-ro/tlm'] if scale == 'full' else 'de-en/tlm'}"
 
 
-def planned(folder: Path, table: str, scale: str = "toy", seeds: int = 1, **changes: str) -> Any:
-    text = FILE.replace("{[corpus + '/tlm' for_each]}", SYSTEMS)
-    for old, new in changes.items():
-        assert old in text
-        text = text.replace(old, new)
-    path = folder / "file.toml"
-    path.write_text(text, encoding="utf-8")
-    plan = Plan(Setting(read_document(path), scale, {}), folder / "run", Inputs({}), seeds)
-    return PlannedTable(plan, table)
+def planned(folder: Path, table: str, scale: str = "toy", seeds: int = 1) -> PlannedTable:
+    return experiments.planned(folder, table, scale, seeds, text=FILE)
 
 
 def cells(table: PlannedTable) -> dict[str, Any]:
@@ -223,7 +213,8 @@ MISTAKES = [
 
 def test_what_is_refused(tmp_path, refused):
     for old, new, names in MISTAKES:
+        assert old in FILE
         with refused.raised(new, names):
-            planned(tmp_path, "seeds", **{old: new})
+            experiments.planned(tmp_path, "seeds", text=FILE.replace(old, new))
     with refused.raised("seeds that are an axis", names="--seeds"):
         planned(tmp_path, "seeds", seeds=2)

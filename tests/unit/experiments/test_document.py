@@ -3,8 +3,10 @@
 import pytest
 from support.experiments import TEXT, document
 
+from tdo_plugin.cli.reproduce_plan import check_commands
 from tdo_plugin.experiments.library import FOLDER, find, names, setting_of
 from tdo_plugin.experiments.plan import Inputs, Plan
+from tdo_plugin.experiments.tables import PlannedTable
 
 MISTAKES = [
     ("[scales.toy]", "[scales.toy", "mine.toml must be TOML"),
@@ -37,9 +39,6 @@ def test_mistakes_are_said_with_their_line(tmp_path, refused):
 @pytest.mark.parametrize("name", names())
 def test_files_that_come_along_resolve_at_every_scale(name, tmp_path):
     """And `tdo` takes their commands."""
-    from tdo_plugin.cli.reproduce_plan import check_commands
-    from tdo_plugin.experiments.tables import PlannedTable
-
     read = find(name)
     paths = {key: tmp_path for key, given in read.inputs.items() if given.needed}
     for scale in (key for key, described in read.scales.items() if described.help):

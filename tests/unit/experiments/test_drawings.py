@@ -1,18 +1,15 @@
-"""What is drawn of tables: of all, for each training, without rows, and by scripts."""
+"""What is drawn of tables, of all or some rows, and rows of an option with several values."""
 
 import json
 from pathlib import Path
 
 import pytest
+from support.experiments import planned
 
 from tdo_plugin.errors import UserError
 from tdo_plugin.experiments import runner
-from tdo_plugin.experiments.document_reader import read_document
 from tdo_plugin.experiments.machine import Machine
-from tdo_plugin.experiments.plan import Inputs, Plan
-from tdo_plugin.experiments.steps import Step, shown
-from tdo_plugin.experiments.systems import Setting
-from tdo_plugin.experiments.tables import PlannedTable
+from tdo_plugin.experiments.steps import Graph, Step, shown
 
 FILE = """
 [scales.toy]
@@ -47,12 +44,9 @@ make = ["python benchmarks/sizes.py one {out}", "python benchmarks/sizes.py two 
 """
 
 
-def drawings(folder: Path, table: str, seeds: int = 1) -> tuple[Plan, list[Step]]:
-    path = folder / "file.toml"
-    path.write_text(FILE, encoding="utf-8")
-    plan = Plan(Setting(read_document(path), "toy", {}), folder / "run", Inputs({}), seeds)
-    goals = PlannedTable(plan, table).goals
-    return plan, [plan.graph[goal] for goal in goals]
+def drawings(folder: Path, table: str, seeds: int = 1) -> tuple[Graph, list[Step]]:
+    made = planned(folder, table, "toy", seeds, text=FILE)
+    return made.plan.graph, [made.plan.graph[goal] for goal in made.goals]
 
 
 def test_what_is_drawn_of_every_table_comes_behind_its_own(tmp_path):
@@ -82,7 +76,7 @@ def test_each_training_may_have_a_drawing_of_its_own(tmp_path):
 
 
 def test_a_table_without_rows_runs_scripts_and_keeps_what_they_print(tmp_path, monkeypatch):
-    plan, (step,) = drawings(tmp_path, "table2")
+    graph, (step,) = drawings(tmp_path, "table2")
     assert step.needs == ()
     assert shown(step.commands[0]).startswith("+ python benchmarks/sizes.py one ")
     text = "import os, sys; print(sys.argv[1]); print(os.getcwd(), file=sys.stderr)"
@@ -90,20 +84,105 @@ def test_a_table_without_rows_runs_scripts_and_keeps_what_they_print(tmp_path, m
     (tmp_path / "benchmarks" / "sizes.py").write_text(text, encoding="utf-8")
     monkeypatch.setattr(runner, "FILES", tmp_path)
     lines: list[str] = []
-    steps = runner.Runner(plan.graph, Machine(((),)), lines.append)
+    steps = runner.Runner(graph, Machine(((),)), lines.append)
     printed = tmp_path / "run/table2/sizes.txt"
     for _ in range(2):
         assert steps.run([step.name]) == {} and len(lines) == 2
         assert printed.read_text() == "one\ntwo\n"
-    assert plan.graph.log(step.name).read_text() == f"{Path.cwd()}\n" * 2
+    assert graph.log(step.name).read_text() == f"{Path.cwd()}\n" * 2
     # what an interrupted one has printed does not stay
-    record = plan.graph.record(step.name)
+    record = graph.record(step.name)
     record.path.write_text(json.dumps({"key": record.key, "done": False}))
     assert steps.run([step.name]) == {} and len(lines) == 4
     assert printed.read_text() == "one\ntwo\n"
 
 
 def test_a_table_without_rows_has_none_to_choose_from(tmp_path):
-    plan, _ = drawings(tmp_path, "table2")
     with pytest.raises(UserError, match="`--rows`"):
-        PlannedTable(plan, "table2", ["plain"])
+        planned(tmp_path, "table2", "toy", 1, "plain", text=FILE)
+
+
+OPTIONS = """
+[options.losses]
+choices = ["paper", "authors", "recipe"]
+default.full = ["paper", "authors"]
+default.small = "recipe"
+labels.paper = ", paper"
+labels.authors = ", authors"
+labels.recipe = ", recipe"
+[scales.full]
+[scales.small]
+[corpora.corpus]
+make = "tdo corpus --out {data}"
+[systems.plain]
+corpus = "corpus"
+[systems.start]
+flags.lr = 0.1
+[[systems.start.when]]
+losses = "recipe"
+flags.tdo-init = "identity-stage1"
+[systems.loss]
+let.layer = 3
+flags.instrucl-layer = "{layer}"
+[[systems.loss.when]]
+losses = ["authors", "recipe"]
+flags.instrucl-scale = "per-token"
+[tables.table1.rows]
+"plain" = "one: base"
+"plain+start" = "one: start"
+"plain+loss" = "one: loss"
+[[tables.table1.draw]]
+out = "curve-{at}"
+at = ["paper", "authors"]
+rows = ["*+loss*"]
+baseline = ["plain"]
+each = "{split(label, ': ')[1] if losses == at else ''}"
+make = "tdo analyze sweep {scores} --x {each} --baseline {baseline} --out {out}"
+[[tables.table1.draw]]
+out = "preference"
+each = "{label}={checkpoint}"
+make = "tdo analyze preference --path {each} --out {out}"
+"""
+BASE, START = {"plain": "one: base"}, {"plain+start": "one: start"}
+PAPER = {"plain+loss": "one: loss, paper"}
+AUTHORS = {"plain+loss+losses=authors": "one: loss, authors"}
+RECIPE = {
+    "plain+start+losses=recipe": "one: start, recipe",
+    "plain+loss+losses=recipe": "one: loss, recipe",
+}
+
+
+@pytest.mark.parametrize(
+    ("scale", "given", "rows"),
+    [
+        ("full", {}, BASE | START | PAPER | AUTHORS),
+        ("full", {"losses": "authors"}, BASE | START | AUTHORS),
+        ("full", {"losses": "paper"}, BASE | PAPER),
+        ("full", {"losses": "recipe"}, BASE | RECIPE),
+        ("small", {}, {"plain+start": "one: start", "plain+loss": "one: loss"}),
+    ],
+)
+def test_names_and_labels_of_an_options_values(tmp_path, scale, given, rows):
+    labels = {
+        row.name: row.label
+        for row in planned(tmp_path, "table1", scale, text=OPTIONS, **given).rows
+    }
+    assert {name: labels.get(name) for name in rows} == rows
+    losses = {name for name in labels if "losses=" in name}
+    assert losses == {name for name in rows if "losses=" in name}
+
+
+def test_drawings_take_rows_with_a_word_and_a_baseline(tmp_path):
+    table = planned(tmp_path, "table1", "full", text=OPTIONS)
+    (command,) = table.plan.graph["table1/curve-authors/drawing"].commands
+    words = command[command.index("--x") : command.index("--out")]
+    assert words == ("--x", "loss, authors", "--baseline", "one: base")
+    # those with models have a device
+    assert table.plan.graph["table1/preference/drawing"].device == "one"
+    assert table.plan.graph["table1/curve-paper/drawing"].device == ""
+
+
+@pytest.mark.parametrize("rows", [("plain+loss*",), ("plain",)])
+def test_nothing_is_drawn_without_a_baseline_or_rows(tmp_path, rows):
+    goals = planned(tmp_path, "table1", "full", 1, *rows, text=OPTIONS).goals
+    assert goals == ["table1/report", "table1/preference/drawing"]

@@ -12,20 +12,18 @@ def alone(monkeypatch):
         monkeypatch.delenv(name, raising=False)
 
 
-@pytest.mark.parametrize(
-    ("gpus", "jobs", "each", "slots"),
-    [
-        (0, None, 1, ((), ())),
-        (0, 3, 1, ((), (), ())),
-        (1, None, 1, ((0,),)),
-        (3, None, 1, ((0,), (1,), (2,))),
-        (2, 3, 1, ((0,), (1,), (0,))),
-        (8, None, 8, (tuple(range(8)),)),
-        (4, None, 2, ((0, 1), (2, 3))),
-    ],
-)
-def test_gpus_are_dealt_out(gpus, jobs, each, slots):
-    assert Machine.of(gpus, jobs, each, None).slots == slots
+def test_gpus_are_dealt_out():
+    """Slots by the numbers of GPUs, of jobs, and of GPUs of each."""
+    slots = {
+        (0, None, 1): ((), ()),
+        (0, 3, 1): ((), (), ()),
+        (1, None, 1): ((0,),),
+        (3, None, 1): ((0,), (1,), (2,)),
+        (2, 3, 1): ((0,), (1,), (0,)),
+        (8, None, 8): (tuple(range(8)),),
+        (4, None, 2): ((0, 1), (2, 3)),
+    }
+    assert {numbers: Machine.of(*numbers, None).slots for numbers in slots} == slots
 
 
 def test_the_words_of_a_step():

@@ -77,7 +77,6 @@ def test_what_is_refused(mine, refused):
     (mine / "one.conf").write_text("--lr 0.1\n")
     refused.rows(
         """
-        flags none.conf                 :: none.conf
         flags .                         :: . is neither
         flags quickstart                :: quickstart is neither
         flags quickstart/               :: quickstart/ is neither

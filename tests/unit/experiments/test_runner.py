@@ -1,6 +1,5 @@
 """The runner of experiments: what is done once, goes on, is kept back, and how far it is."""
 
-import os
 import random
 import re
 import signal
@@ -10,9 +9,9 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from support import experiment_stand_in
+from psutil import process_iter
 from support.covering import mostly_full
-from support.experiments import noted, planned
+from support.experiments import noted, planned, started, use_stand_in
 from support.processes import until
 
 from tdo_plugin.errors import UserError
@@ -26,20 +25,20 @@ from tdo_plugin.runtime.log_ends import last_line
 from tdo_plugin.runtime.memory import PeakMemory
 
 RECORDS = {".steps", ".lock", "train.log", "partial"}
-STAND_IN = (sys.executable, experiment_stand_in.__file__)
 
 
 @pytest.fixture(autouse=True)
 def stand_in(monkeypatch, tmp_path):
-    monkeypatch.setattr(runner, "TDO", STAND_IN)
-    monkeypatch.setenv("NOTES", str(tmp_path / "notes"))
-    monkeypatch.delenv("SLURM_JOB_NUM_NODES", raising=False)
+    use_stand_in(monkeypatch, tmp_path)
 
 
-def run(table, jobs=2):
+def runner_of(graph, say=print):
+    return Runner(graph, Machine.of(0, 2, 1, 1), say)
+
+
+def run(table):
     said = []
-    machine = Machine.of(0, jobs, 1, 1)
-    return Runner(table.plan.graph, machine, said.append).run(table.goals), said
+    return runner_of(table.plan.graph, said.append).run(table.goals), said
 
 
 def made(folder):
@@ -57,7 +56,7 @@ def test_everything_is_done_once(tmp_path):
     assert troubles == {}
     names = [words[0] for words in noted(tmp_path)]
     assert {*names} == {
-        *("average", "corpus", "preprocess", "report", "score", "train", "translate")
+        *["average", "corpus", "preprocess", "report", "score", "train", "translate"]
     }
     assert names.count("train") == 3
     assert names.index("preprocess") < names.index("train") < names.index("score")
@@ -78,7 +77,6 @@ def test_what_is_gone_or_depends_on_something_else_now_is_made_anew(tmp_path, mo
     run(planned(tmp_path, "table1", "toy", 1, "base", "tdo", form="disjoint"))
     assert [words[0] for words in noted(tmp_path)[before:]].count("train") == 2
     other = tmp_path / "other"
-    other.mkdir()
     run(planned(other, "table1", "toy", 1, "base", "tdo", form="disjoint"))
     assert made(tmp_path) == made(other)
     before = len(noted(tmp_path))
@@ -99,7 +97,7 @@ def test_files_of_a_step_are_written_as_they_are(tmp_path):
     file, out = run_folder / "cells.json", run_folder / "out"
     text, command = '{"label": "one\u2028line"}\n', ("average", "--output", str(out))
     graph.add(Step("out/made", "made", (command,), (), (out,), {file: text}))
-    assert Runner(graph, Machine.of(0, 2, 1, 1), print).run(["out/made"]) == {}
+    assert runner_of(graph).run(["out/made"]) == {}
     assert file.read_text(encoding="utf-8") == text
 
 
@@ -124,7 +122,7 @@ def test_the_peak_memory_of_a_training_is_said(tmp_path, monkeypatch):
     monkeypatch.setattr(runner, "PeakMemory", partial(PeakMemory, 0.05))
     graph, said = Graph(tmp_path / "run"), []
     graph.add(Step("tdo/training", "training", (("train",),), (), (tmp_path / "model",)))
-    Runner(graph, Machine.of(0, 2, 1, 1), said.append).run(["tdo/training"])
+    runner_of(graph, said.append).run(["tdo/training"])
     done = r"tdo/training: done in \d+ s, peak memory 0\.2 GiB"  # longer on a busy machine
     assert re.fullmatch(done, said[-1])
 
@@ -136,7 +134,7 @@ def test_a_training_that_is_killed_is_told_as_such(tmp_path, monkeypatch):
     graph = Graph(tmp_path / "run")
     for kind in ("training", "translation"):
         graph.add(Step(f"tdo/{kind}", kind, (("train",),), (), (tmp_path / kind,)))
-    troubles = Runner(graph, Machine.of(0, 2, 1, 1), print).run([step.name for step in graph])
+    troubles = runner_of(graph).run([step.name for step in graph])
     told = r"killed, probably for lack of memory; its peak was 0\.0 GiB of \d+\.\d GiB"
     assert re.match(
         rf"{told}; `--jobs 1`, or half of --max-tokens .*: loss 3 ", troubles["tdo/training"]
@@ -162,9 +160,7 @@ def test_a_failed_row_is_marked_and_the_others_are_reported(tmp_path, monkeypatc
     again = [words[0] for words in noted(tmp_path)[before:]]
     assert again == ["train", "average", "translate", "score", "report"]
     monkeypatch.setenv("FAILS", "train")
-    other = tmp_path / "other"
-    other.mkdir()
-    assert set(run(planned(other, "table1"))[0]) == {
+    assert set(run(planned(tmp_path / "other", "table1"))[0]) == {
         f"{name}/training" for name in ("base", "tdo", "tdo+instrucl")
     }
 
@@ -174,7 +170,7 @@ def test_nothing_is_begun_again_in_a_folder_in_use(tmp_path, monkeypatch):
     run(table)
     before, count = made(tmp_path), len(noted(tmp_path))
     monkeypatch.setattr(runner, "PATIENCE", 0.1)
-    again = Runner(table.plan.graph, Machine.of(0, 2, 1, 1), print)
+    again = runner_of(table.plan.graph)
     steps = table.plan.graph.closure(table.goals)
     with alone(tmp_path / "run"), pytest.raises(UserError, match="no other run is writing to"):
         again.run(table.goals, (), steps)
@@ -209,9 +205,7 @@ def test_a_drawing_is_of_the_rows_that_are_there(tmp_path, monkeypatch):
 def test_a_tables_folder_has_what_was_asked_for_last(tmp_path):
     def go(*rows):
         table = planned(tmp_path, "parts", "toy", 1, *rows)
-        stale = table.stale()
-        machine = Machine.of(0, 2, 1, 1)
-        assert Runner(table.plan.graph, machine, print).run(table.goals, stale) == {}
+        assert runner_of(table.plan.graph).run(table.goals, table.stale()) == {}
 
     folder = tmp_path / "run" / "parts"
     go("tdo+robt", "each")
@@ -229,7 +223,7 @@ def test_a_tables_folder_has_what_was_asked_for_last(tmp_path):
 def test_an_ended_training_goes_on(tmp_path, monkeypatch):
     monkeypatch.setenv("TRAINS", "3")
     table = planned(tmp_path, "parts", "toy", 1, "tdo+robt")
-    process = _started(tmp_path, "parts", "tdo+robt")
+    process = started("here", tmp_path, "parts", "tdo+robt")
     checkpoint = tmp_path / "run" / "tdo+robt" / "checkpoints" / "checkpoint_last.pt"
     until(checkpoint.exists)
     process.send_signal(signal.SIGTERM)
@@ -243,36 +237,16 @@ def test_an_ended_training_goes_on(tmp_path, monkeypatch):
     assert len(starts) == 1  # going on with its own checkpoint it does not begin with another's
 
 
-def _started(folder, table, *rows):
-    """A run in a process of its own."""
-    text = (
-        "import sys; sys.path.insert(0, sys.argv[1])\n"
-        "from pathlib import Path\n"
-        "from support.experiments import planned\n"
-        "from tdo_plugin.experiments import runner\n"
-        "from tdo_plugin.experiments.machine import Machine\n"
-        "runner.TDO = tuple(sys.argv[2].split(':'))\n"
-        "table = planned(Path(sys.argv[3]), sys.argv[4], 'toy', 1, *sys.argv[5:])\n"
-        "print(runner.Runner(table.plan.graph, Machine.of(0, 2, 1, 1), print).run(table.goals))\n"
-    )
-    tests = Path(experiment_stand_in.__file__).parents[1]
-    words = [sys.executable, "-c", text, str(tests), ":".join(STAND_IN), str(folder), table, *rows]
-    return subprocess.Popen(words, stdout=subprocess.DEVNULL)
-
-
 @pytest.mark.parametrize("kills", mostly_full([6, 30]))
 def test_killed_again_and_again_it_makes_what_an_undisturbed_run_makes(
     kills, tmp_path, monkeypatch
 ):
-    undisturbed = tmp_path / "undisturbed"
-    undisturbed.mkdir()
+    undisturbed, folder = tmp_path / "undisturbed", tmp_path / "killed"
     run(planned(undisturbed, "parts"))
-    folder = tmp_path / "killed"
-    folder.mkdir()
     monkeypatch.setenv("PAUSE", "0.2")
     moments = random.Random(1)
     for _ in range(kills):
-        process = _started(folder, "parts")
+        process = started("here", folder, "parts")
         try:
             process.wait(0.6 + moments.random())
         except subprocess.TimeoutExpired:
@@ -285,26 +259,17 @@ def test_killed_again_and_again_it_makes_what_an_undisturbed_run_makes(
 
 def test_commands_end_with_a_run_that_is_killed(tmp_path, monkeypatch):
     monkeypatch.setenv("PAUSE", "60")
-    process = _started(tmp_path, "parts", "tdo+robt")
+    process = started("here", tmp_path, "parts", "tdo+robt")
     until(lambda: noted(tmp_path))
-    text = b"experiment_stand_in.py"
-    ours = str(tmp_path).encode()
 
-    def children():
-        found = []
-        for path in Path("/proc").glob("[0-9]*/cmdline"):
-            try:
-                words = path.read_bytes()
-            except OSError:
-                continue
-            if text in words and ours in words and int(path.parent.name) != process.pid:
-                found.append(path)
-        return found
+    def commands():
+        lines = (" ".join(each.info["cmdline"] or ()) for each in process_iter(["cmdline"]))
+        return [line for line in lines if "stand_in.py" in line and str(tmp_path) in line]
 
-    until(children)
-    os.kill(process.pid, signal.SIGKILL)
+    until(commands)
+    process.kill()
     process.wait()
-    until(lambda: not children(), 20)
+    until(lambda: not commands(), 20)
 
 
 def test_how_far_it_is(tmp_path):

@@ -4,22 +4,21 @@ import os
 import shlex
 import signal
 import subprocess
-import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from support import experiment_stand_in, slurm_stand_in
-from support.experiments import noted, planned
+from support import slurm_stand_in
+from support.experiments import noted, planned, started, use_stand_in
 from support.processes import until
 
 from tdo_plugin.cli import main
-from tdo_plugin.experiments import runner, slurm_jobs
+from tdo_plugin.experiments import slurm_jobs
 from tdo_plugin.experiments.machine import Machine
 from tdo_plugin.experiments.runner import Runner, job_of
 from tdo_plugin.experiments.steps import Graph, Step
 from tdo_plugin.experiments.tables import PlannedTable
 
-STAND_IN = (sys.executable, experiment_stand_in.__file__)
 TRAINING = "tdo/training"
 
 
@@ -31,9 +30,7 @@ def slurm(monkeypatch, tmp_path):
     monkeypatch.setenv("PATH", slurm_stand_in.install(tmp_path / "tools"))
     monkeypatch.setenv("QUEUE", str(queue))
     monkeypatch.setenv("HELD", str(tmp_path / "held"))
-    monkeypatch.setenv("NOTES", str(tmp_path / "notes"))
-    monkeypatch.delenv("SLURM_JOB_NUM_NODES", raising=False)
-    monkeypatch.setattr(runner, "TDO", STAND_IN)
+    use_stand_in(monkeypatch, tmp_path)
     for name, seconds in (("BEAT", 0.05), ("EVERY", 0.1), ("LOST", 2.0)):
         monkeypatch.setattr(slurm_jobs, name, seconds)
     return queue
@@ -59,25 +56,6 @@ def several_looks(queue: Path) -> None:
     until(lambda: asked.stat().st_size >= before + 6 * len("squeue\n"))
 
 
-def started(folder: Path, *rows: str) -> "subprocess.Popen[bytes]":
-    """A runner in a process of its own."""
-    text = (
-        "import sys; sys.path.insert(0, sys.argv[1])\n"
-        "from pathlib import Path\n"
-        "from support.experiments import planned\n"
-        "from tdo_plugin.experiments import runner, slurm_jobs\n"
-        "from tdo_plugin.experiments.machine import Machine\n"
-        "runner.TDO = tuple(sys.argv[2].split(':'))\n"
-        "slurm_jobs.BEAT, slurm_jobs.EVERY, slurm_jobs.LOST = 0.05, 0.1, 0.3\n"
-        "table = planned(Path(sys.argv[3]), 'table1', 'toy', 1, *sys.argv[4:])\n"
-        "machine = Machine.of_slurm(2, 2, None, ['--time=9'])\n"
-        "runner.Runner(table.plan.graph, machine, print).run(table.goals)\n"
-    )
-    tests = Path(experiment_stand_in.__file__).parents[1]
-    words = [sys.executable, "-c", text, str(tests), ":".join(STAND_IN), str(folder), *rows]
-    return subprocess.Popen(words, stdout=subprocess.DEVNULL)
-
-
 def test_what_computes_is_a_job_and_the_rest_is_done_here(tmp_path, slurm):
     troubles, said = run(planned(tmp_path, "table1", "toy", 1, "base", "tdo"))
     assert troubles == {}
@@ -95,7 +73,7 @@ def test_what_computes_is_a_job_and_the_rest_is_done_here(tmp_path, slurm):
 
 def test_so_many_jobs_at_a_time(tmp_path, slurm):
     (tmp_path / "held").touch()
-    process = started(tmp_path)
+    process = started("slurm", tmp_path, "table1")
     until(lambda: len(submitted(slurm)) == 2)
     several_looks(slurm)  # in which a third should not come
     (tmp_path / "held").unlink()
@@ -153,7 +131,7 @@ def test_what_sbatch_refuses_is_told(tmp_path, slurm):
 def test_a_job_that_is_gone_without_a_word_is_told(tmp_path, slurm, monkeypatch):
     """As where its machine has failed; squeue that does not answer for a while says nothing."""
     monkeypatch.setenv("TRAINS", "60")
-    process = started(tmp_path, "tdo")
+    process = started("slurm", tmp_path, "table1", "tdo")
     until(lambda: submitted(slurm) and int((slurm / "1").read_text().split()[0]))
     (slurm / "silent").touch()
     several_looks(slurm)  # more than a job may be gone from a queue that is told
@@ -173,7 +151,7 @@ def test_a_runner_that_is_ended_cancels_its_jobs_which_go_on_later(
     tmp_path, slurm, monkeypatch, number
 ):
     monkeypatch.setenv("TRAINS", "20")  # longer than a busy machine takes to end the runner
-    process = started(tmp_path, "tdo")
+    process = started("slurm", tmp_path, "table1", "tdo")
     checkpoint = tmp_path / "run" / "tdo" / "checkpoints" / "checkpoint_last.pt"
     until(checkpoint.exists)
     process.send_signal(number)
@@ -192,7 +170,7 @@ def test_the_jobs_of_a_runner_that_was_killed_are_waited_for(
 ):
     monkeypatch.setenv("TRAINS", "2")
     (tmp_path / "held").touch()
-    process = started(tmp_path, "tdo")
+    process = started("slurm", tmp_path, "table1", "tdo")
     until(lambda: submitted(slurm))
     process.kill()
     process.wait()
@@ -212,7 +190,7 @@ def test_the_jobs_of_a_runner_that_was_killed_are_waited_for(
 
 def test_a_job_of_other_flags_is_cancelled(tmp_path, slurm, monkeypatch):
     monkeypatch.setenv("TRAINS", "60")
-    process = started(tmp_path, "tdo")
+    process = started("slurm", tmp_path, "table1", "tdo")
     until(lambda: submitted(slurm) and int((slurm / "1").read_text().split()[0]))
     process.kill()
     process.wait()
@@ -255,8 +233,6 @@ def test_a_dry_run_shows_each_script(tmp_path, slurm, capsys, monkeypatch):
 
 
 def test_a_step_that_needs_one_gpu_has_one_and_prints_to_its_file(tmp_path):
-    from dataclasses import replace
-
     graph = planned(tmp_path, "table1", "toy", 1, "tdo").plan.graph
     text = tmp_path / "a file.txt"
     step = replace(graph["tdo/output/en-X"], device="one", text=text)

@@ -59,11 +59,6 @@ def test_names_that_every_system_has(tmp_path):
     assert setting.resolve(name).scope.text(template) == f"toy {name} text 3 tdo+seed=3"
 
 
-def test_systems_of_other_scales_are_known(tmp_path):
-    assert not plan(tmp_path).system("large").here
-    assert plan(tmp_path, "full").system("large").here
-
-
 def test_updates(tmp_path):
     setting = setting_of(document(tmp_path), "toy", {})
     config = setting.with_updates(150).resolve("tdo").config(lambda *_: None)
@@ -77,13 +72,9 @@ def test_what_is_refused(tmp_path, refused):
     for name in ("instruct", "size=huge", "depth=4"):
         with refused.raised(name, names=name.partition("=4")[0]):
             plan(tmp_path).system(f"tdo+{name}")
-    for scale, given, names in (
-        ("huge", {}, "--scale"),
-        ("full", {"form": "shared"}, "--form"),
-        ("toy", {"form": "other"}, "--form"),
-    ):
-        with refused.raised(f"{scale} {given}", names):
-            setting_of(document(tmp_path), scale, given)
+    for scale, form in (("full", "shared"), ("toy", "other")):
+        with refused.raised(f"{form} at {scale}", names="--form"):
+            setting_of(document(tmp_path), scale, {"form": form})
     with refused.raised("updates", names="50"):
         setting.with_updates(70)
     with refused.raised("updates at full", names="full"):

@@ -26,6 +26,7 @@ def words(table, kind):
 
 
 def test_rows_have_the_labels_of_their_scale(tmp_path):
+    """And one for each value of an option, where they differ."""
     table = planned(tmp_path, "table1")
     assert [(row.name, row.label) for row in table.rows] == [
         ("base", "like plain"),
@@ -33,9 +34,6 @@ def test_rows_have_the_labels_of_their_scale(tmp_path):
         ("tdo+instrucl", "like InstruCL at 5"),
     ]
     assert table.left_out == ["large"]
-
-
-def test_several_values_of_an_option_make_rows_where_they_differ(tmp_path):
     table = planned(tmp_path, "table1", "full")
     assert [(row.name, row.label) for row in table.rows] == [
         ("base", "plain"),
@@ -102,8 +100,7 @@ def test_seeds(tmp_path):
 )
 def test_a_baseline_is_found_by_a_pattern_of_its_label(tmp_path, seeds, baseline):
     text = TEXT.replace('baseline = "*plain"', 'baseline = "*InstruCL at 5"')
-    setting = setting_of(document(tmp_path, text), "toy", {})
-    table = PlannedTable(Plan(setting, tmp_path / "run", Inputs({}), seeds), "table1")
+    table = planned(tmp_path, "table1", "toy", seeds, text=text)
     assert words(table, "scores")["table1/text/scores"].endswith(f"--baseline {baseline}")
 
 
@@ -158,7 +155,6 @@ def test_axes_and_twins(tmp_path):
 
 def test_keys_follow_what_a_step_depends_on_and_not_where_it_is(tmp_path):
     def keys(folder, **given):
-        folder.mkdir(exist_ok=True)
         table = planned(folder, "table1", "toy", 1, "tdo", **given)
         graph = table.plan.graph
         return {step.name: graph.key(step.name) for step in graph.closure(table.goals)}
@@ -172,15 +168,10 @@ def test_keys_follow_what_a_step_depends_on_and_not_where_it_is(tmp_path):
     assert seeds.key("tdo+seed=2/training") != first["tdo/training"]
 
 
-def of_text(folder, text, name="table1", *rows):
-    setting = setting_of(document(folder, text), "toy", {})
-    return PlannedTable(Plan(setting, folder / "run", Inputs({})), name, rows)
-
-
 @pytest.mark.parametrize("old", ['label = "like {label}"', 'title = "Two systems"'])
 def test_other_decoding_begins_with_no_output_and_trains_nothing(tmp_path, old):
     """Of what several translate to one folder, which refuses what is made otherwise."""
-    first = of_text(tmp_path, TEXT, "table1", "tdo")
+    first = planned(tmp_path, "table1", "toy", 1, "tdo")
     for step in first.plan.graph.closure(first.goals):
         record = first.plan.graph.record(step.name)
         record.begin(())
@@ -189,7 +180,7 @@ def test_other_decoding_begins_with_no_output_and_trains_nothing(tmp_path, old):
         record.end(1)
     assert to_do(first.plan.graph, first.goals) == []
     said = 'translate = "--beam 7"' if "label" in old else 'protocol = "opus100"'
-    other = of_text(tmp_path, TEXT.replace(old, f"{old}\n{said}"), "table1", "tdo")
+    other = planned(tmp_path, "table1", "toy", 1, "tdo", text=TEXT.replace(old, f"{old}\n{said}"))
     steps = to_do(other.plan.graph, other.goals)
     assert [step.kind for step in steps] == ["output", "translation", "scores", "report"]
     assert steps[0].leaves == (tmp_path / "run/tdo/output",) and steps[1].leaves == ()
@@ -201,7 +192,7 @@ OWN = '[tables.own.rows]\n"base" = { label = "beam 8", translate = "--beam 8" }\
 
 
 def test_two_rows_of_one_name_are_not_taken_for_each_other(tmp_path, refused):
-    table = of_text(tmp_path, TEXT + OWN, "own")
+    table = planned(tmp_path, "own", text=TEXT + OWN)
     assert words(table, "translation")["base/output/all"].endswith(" --beam 8")
     with refused.raised("one output in two ways", names="base/output"):
         PlannedTable(table.plan, "table1")
@@ -222,7 +213,7 @@ def test_places_are_below_the_runs_folder(tmp_path, place, old, new):
     assert TEXT.count(old) == 1
     text = TEXT.replace(old, new.replace("PLACE", place))
     with pytest.raises(UserError, match=r"must be a path below the run folder"):
-        of_text(tmp_path, text, "parts")
+        planned(tmp_path, "parts", text=text)
 
 
 def test_what_no_run_has_begun_is_left_alone(tmp_path, refused):
@@ -280,4 +271,4 @@ def test_a_data_folder_that_is_there(tmp_path):
 def test_a_file_runs_no_code_of_others(tmp_path, refused, command, names):
     made = "tdo neurons allocate {checkpoint:{before}} --threshold {threshold} --out {out}"
     with refused.raised("code of others", names):
-        of_text(tmp_path, TEXT.replace(made, command), "parts")
+        planned(tmp_path, "parts", text=TEXT.replace(made, command))

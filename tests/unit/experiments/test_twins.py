@@ -3,10 +3,9 @@
 from pathlib import Path
 
 import pytest
+from support.experiments import planned
+from support.papers import steps
 
-from tdo_plugin.experiments.document_reader import read_document
-from tdo_plugin.experiments.plan import Inputs, Plan
-from tdo_plugin.experiments.systems import Setting
 from tdo_plugin.experiments.tables import PlannedTable
 
 FILE = """
@@ -50,63 +49,53 @@ twins = true
 """
 
 
-def plan(folder: Path, row: str) -> tuple[Plan, PlannedTable]:
-    path = folder / "file.toml"
-    path.write_text(FILE.replace("ROW", row), encoding="utf-8")
-    made = Plan(Setting(read_document(path), "toy", {}), folder / "run", Inputs({}))
-    return made, PlannedTable(made, "table2")
+def table2(folder: Path, row: str) -> PlannedTable:
+    return planned(folder, "table2", text=FILE.replace("ROW", row))
 
 
-def steps(folder: Path, row: str, kind: str) -> list[str]:
-    made, table = plan(folder, row)
-    return [step.name for step in made.graph.closure(table.goals) if step.kind == kind]
+def names(folder: Path, row: str, kind: str) -> list[str]:
+    return [step.name for step in steps(table2(folder, row), kind)]
 
 
 @pytest.mark.parametrize("row", ["base+same", "base+flag+without", "same+base", "base+text=y"])
 def test_systems_of_equal_flags_are_one_training_and_one_output(tmp_path, row):
-    for kind, name in (("training", "training"), ("checkpoint", "checkpoint")):
-        assert steps(tmp_path, row, kind) == [f"base/{name}"]
-    assert steps(tmp_path, row, "translation") == ["base/output/all"]
-    made, table = plan(tmp_path, row)
-    (scores,) = (step for step in made.graph.closure(table.goals) if step.kind == "scores")
+    for kind in ("training", "checkpoint"):
+        assert names(tmp_path, row, kind) == [f"base/{kind}"]
+    assert names(tmp_path, row, "translation") == ["base/output/all"]
+    (scores,) = steps(table2(tmp_path, row), "scores")
     assert f"two={tmp_path}/run/base/output" in scores.commands[0]
 
 
 @pytest.mark.parametrize("row", ["base+flag", "base+elsewhere", "base+seed=2"])
 def test_others_are_trained_for_themselves(tmp_path, row):
-    assert steps(tmp_path, row, "training") == [f"{row}/training"]
+    assert names(tmp_path, row, "training") == [f"{row}/training"]
 
 
 def test_one_training_may_be_tested_in_two_ways(tmp_path):
     row = "base+tested-otherwise"
-    assert steps(tmp_path, row, "training") == ["base/training"]
-    assert steps(tmp_path, row, "checkpoint") == [f"{row}/checkpoint"]
-    made, _ = plan(tmp_path, row)
-    (command,) = made.graph[f"{row}/checkpoint"].commands
+    assert names(tmp_path, row, "training") == ["base/training"]
+    assert names(tmp_path, row, "checkpoint") == [f"{row}/checkpoint"]
+    (command,) = table2(tmp_path, row).plan.graph[f"{row}/checkpoint"].commands
     assert str(tmp_path / "run/base/checkpoints") in command
     assert str(tmp_path / "run" / row / "average.pt") in command
 
 
 def test_what_they_go_on_with_counts(tmp_path):
-    assert steps(tmp_path, "base+same+tuned", "training") == [
+    assert names(tmp_path, "base+same+tuned", "training") == [
         *("base/training", "base+tuned/training"),
     ]
     # a tuned training begins with the tested checkpoint, which is another one here
     row = "base+tested-otherwise+tuned"
-    assert steps(tmp_path, row, "training") == ["base/training", f"{row}/training"]
+    assert names(tmp_path, row, "training") == ["base/training", f"{row}/training"]
 
 
 def test_what_is_made_for_them_counts_by_its_place(tmp_path):
-    made, _ = plan(tmp_path, "base+made")
-    twins = made.twins
+    twins = table2(tmp_path, "base+made").plan.twins
     assert twins.trained_as("base+made+text=x") == "base+made"
     assert twins.trained_as("base+made+text=y") == "base+made+text=y"
 
 
 def test_rows_that_come_to_the_same_are_shown_once_unless_twins_are_asked_for(tmp_path):
-    _, table = plan(tmp_path, 'base" = "one"\n"base+same')
-    assert [row.name for row in table.rows] == ["base", "base+same"]
-    path = tmp_path / "file.toml"
-    path.write_text(path.read_text(encoding="utf-8").replace("twins = true", ""), encoding="utf-8")
-    again = Plan(Setting(read_document(path), "toy", {}), tmp_path / "run", Inputs({}))
-    assert [row.name for row in PlannedTable(again, "table2").rows] == ["base"]
+    for text, rows in ((FILE, ["base", "base+same"]), (FILE.replace("twins = true", ""), ["base"])):
+        shown = text.replace("ROW", 'base" = "one"\n"base+same')
+        assert [row.name for row in planned(tmp_path, "table2", text=shown).rows] == rows

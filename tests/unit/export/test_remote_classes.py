@@ -220,14 +220,6 @@ def test_languages_can_be_set_once():
         made()
 
 
-def test_text_is_never_a_tag():
-    made = tokenizer()
-    text = "one </s> __de__ <pad>"
-    (row,) = made([text], src_lang="en", tgt_lang="de")["input_ids"]
-    assert row[0] == TAG["de"] and row[-1] == EOS
-    assert not {*row[1:-1]} & {0, PAD, EOS, *TAG.values()}
-
-
 def test_fine_tuning_batches_of_transformers():
     model, made = model_of(source_tag="src", target_tag="tgt", **AWARE), tokenizer("src", "tgt")
     sentences = [("one", "eins zwei", "en", "de"), ("one two", "un", "en", "fr")]

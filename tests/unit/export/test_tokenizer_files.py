@@ -66,13 +66,6 @@ def test_ids_are_those_of_the_training_text(kind, normalization):
             assert ids == [*in_training(model, rows, line), rows["</s>"]], ascii(line)
 
 
-def test_text_comes_back():
-    content, _, pieces = segmentation()
-    tokenizer = build_tokenizer(content, (*SPECIALS, *pieces, *TAGS))
-    ids = [len(SPECIALS) + len(pieces), *tokenizer.encode(" a  man reads ").ids]
-    assert tokenizer.decode(ids, skip_special_tokens=True) == "a man reads"
-
-
 def test_other_rules_are_refused(refused):
     for settings, dropped, names in (
         ({"remove_extra_whitespaces": False}, 0, "usual rules for spaces"),

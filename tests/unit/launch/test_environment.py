@@ -11,11 +11,6 @@ from tdo_plugin.launch import environment
 from tdo_plugin.launch.environment import cores, settings, threads_each, tune_training
 
 
-def test_on_a_gpu_nothing_but_threads_is_set():
-    assert settings(1) == {}
-    assert settings(1, 3) == {"OMP_NUM_THREADS": "3"}
-
-
 @pytest.fixture(autouse=True)
 def untuned(monkeypatch):
     for name in [name for name in os.environ if name.startswith(("GLIBC_TUNABLES", "MALLOC_"))]:
@@ -27,6 +22,8 @@ def untuned(monkeypatch):
 
 @pytest.mark.parametrize("name", ["GLIBC_TUNABLES", "MALLOC_TRIM_THRESHOLD_"])
 def test_what_the_user_has_tuned_stays(monkeypatch, name):
+    """On a GPU nothing but threads is set."""
+    assert (settings(1), settings(1, 3)) == ({}, {"OMP_NUM_THREADS": "3"})
     assert set(settings(0, 2)) == {"GLIBC_TUNABLES", "OMP_NUM_THREADS"}
     monkeypatch.setenv(name, "131072")
     assert settings(0) == {}

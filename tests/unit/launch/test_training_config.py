@@ -30,13 +30,9 @@ def test_later_lines_replace_earlier_ones(tmp_path):
         main="# head\ninclude base.conf\n\n--lr 0.2\nprecision bf16\n",
     )
     config = read_config(path)
-    assert (config.gpus, config.precision) == (8, "bf16")
+    assert (config.gpus, config.precision, config.directions) == (8, "bf16", "*")
     assert config.words() == ["--lr", "0.2", "--adam-betas", "(0.9, 0.98)", "--flag"]
     assert config.integer("--max-tokens", 4000) == 4000
-
-
-def test_directions_are_all_unless_a_config_says_otherwise(tmp_path):
-    assert read_config(write(tmp_path, main="--lr 1")).directions == "*"
     path = write(tmp_path, base="directions de-*", main="include base.conf\ndirections en-*,fr-en")
     config = read_config(path)
     assert (config.directions, config.words()) == ("en-*,fr-en", [])
@@ -66,10 +62,10 @@ def test_lines_are_put_behind_a_config_which_stays(tmp_path, refused):
         with_lines(config, ["lr 2"], tmp_path / "x", "`x` y")
 
 
-def test_a_byte_order_mark_is_no_text(tmp_path):
+def test_it_may_be_of_windows_with_a_byte_order_mark_and_tabs(tmp_path):
     path = tmp_path / "windows.conf"
-    path.write_bytes(b"\xef\xbb\xbf--lr 1\r\n")
-    assert read_config(path).words() == ["--lr", "1"]
+    path.write_bytes(b"\xef\xbb\xbf--lr\t1\r\n\r\n# a note\r\n--max-tokens 40\r\n")
+    assert read_config(path).flags == {"--lr": ["1"], "--max-tokens": ["40"]}
 
 
 def test_what_is_wrong_is_named(tmp_path, refused):

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support.optional import needs
+from support.covering import needs
 
 from tdo_plugin.errors import UserError
 from tdo_plugin.metrics import bertscore

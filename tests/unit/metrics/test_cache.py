@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-import subprocess
-import sys
+import multiprocessing
 from pathlib import Path
 
 import pytest
@@ -78,24 +77,17 @@ def test_what_is_no_number_is_computed_again(tmp_path):
     assert cache.get([b"a", b"b"]) == {b"b": 0.1}
 
 
-WRITER = """
-import sys
-from pathlib import Path
-from tdo_plugin.metrics.cache import Cache
-cache = Cache(Path(sys.argv[1]))
-for start in range(0, 300, 10):
-    cache.put({f"{sys.argv[2]} {number}".encode(): number for number in range(start, start + 10)})
-"""
+def write(path: Path, name: str) -> None:
+    cache = Cache(path)
+    for start in range(0, 300, 10):
+        cache.put({f"{name} {n}".encode(): n for n in range(start, start + 10)})
 
 
-def test_several_processes_write_at_once(tmp_path, root):
+def test_several_processes_write_at_once(tmp_path, capfd):
     path = tmp_path / "scores.sqlite"
-    command = [sys.executable, "-c", WRITER, str(path)]
-    writers = [
-        subprocess.Popen([*command, name], cwd=root, stderr=subprocess.PIPE, text=True)
-        for name in ("one", "two", "three")
-    ]
-    assert [writer.communicate()[1] for writer in writers] == [""] * 3
+    with multiprocessing.get_context("fork").Pool(3) as pool:
+        pool.starmap(write, [(path, name) for name in ("one", "two", "three")], chunksize=1)
+    assert not any(capfd.readouterr())
     keys = [f"{name} {number}".encode() for name in ("one", "two") for number in range(300)]
     assert list(Cache(path).get(keys).values()).count(299.0) == 2
     assert len(Cache(path).get(keys)) == 600

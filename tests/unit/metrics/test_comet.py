@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import yaml
-from support.optional import needs
+from support.covering import needs
 
 from tdo_plugin.metrics.cache import Cache
 from tdo_plugin.metrics.comet import Comet

@@ -64,13 +64,14 @@ def test_each_sentence_has_its_own_limit(model, fed, begin):
     ]
 
 
+@pytest.mark.parametrize("limits", [LIMITS, [MOST] * len(LIMITS)], ids=["of each", "of all"])
 @pytest.mark.parametrize("crowd", [0, 7 / 8, 1])
 @pytest.mark.parametrize("patience", [1, 3])
 def test_when_sentences_are_left_out_changes_nothing(
-    model, fed, begin, monkeypatch, crowd, patience
+    model, fed, begin, monkeypatch, crowd, patience, limits
 ):
     """Never, some at once or each as soon as it is done; on a GPU, which is asked now and then."""
-    hypotheses = greedy_search(model, fed, begin, LIMITS)
+    hypotheses = greedy_search(model, fed, begin, limits)
     original, rows = module.unfinished, []
 
     def patient(still, step, most):
@@ -79,23 +80,11 @@ def test_when_sentences_are_left_out_changes_nothing(
 
     monkeypatch.setattr(module, "CROWD", crowd)
     monkeypatch.setattr(module, "unfinished", patient)
-    assert greedy_search(model, fed, begin, LIMITS) == hypotheses
+    assert greedy_search(model, fed, begin, limits) == hypotheses
     left_out = len(set(rows)) > 1
     assert left_out == (crowd > 0)
-
-
-def test_who_has_ended_is_left_out_before_the_limit(model, fed, begin, monkeypatch):
-    original, rows = module.unfinished, []
-
-    def counting(still, step, most):
-        rows.append(len(still))
-        return original(still, step, most)
-
-    monkeypatch.setattr(module, "unfinished", counting)
-    hypotheses = greedy_search(model, fed, begin, [MOST] * len(begin))
-    needed = sum(min(len(words) + 1, MOST) for words in hypotheses)
-    assert needed <= sum(rows) < len(begin) * MOST
-    assert rows[-1] < len(begin)
+    needed = sum(min(len(words) + 1, most) for words, most in zip(hypotheses, limits, strict=True))
+    assert needed <= sum(rows)
 
 
 def test_targets_begin_with_tags(model, fed, begin):

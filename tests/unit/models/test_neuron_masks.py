@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 import torch
 from support.data import BOTH_WAYS, ENCODER_DECODER, TAG, TASK, TDO, TRAIN, built, iterate
-from support.neuron_masks import masks_of, write_masks
+from support.neuron_files import drawn_masks, write_masks
 
 from tdo_plugin.models.mask_files import add_neuron_masks
 from tdo_plugin.modules.checkpoint_upgrade import RENAMED
@@ -67,7 +67,7 @@ def test_pairs_of_the_batch_reach_the_gates(refused, plain, file):
 
 def test_the_file_must_fit(refused, tmp_path, plain):
     flags, model = plain
-    file, right = tmp_path / "masks", masks_of(model.core, PAIRS)
+    file, right = tmp_path / "masks", drawn_masks(model.core, PAIRS)
     first = next(iter(right.modules))
 
     def changed(change):

@@ -59,23 +59,20 @@ def test_preset(system, size):
     half, width, heads, inner, norm, attention_dropout = SIZES[size]
     assert ARCH_MODEL_REGISTRY[system + size] is TdoTransformer
     spec = spec_from_args(parsed(system + size))
-    assert (spec.model_dim, spec.num_heads) == (width, heads)
-    assert spec.stage1_ffn_dim == spec.stage2_ffn_dim == inner
-    assert spec.norm == norm
-    assert (spec.dropout, spec.attention_dropout) == (0.1, attention_dropout)
-    assert spec.source_attention == ("causal" if "causal" in system else "prefix")
-    assert (spec.positions, spec.position_embedding) == ("independent", "sinusoidal")
-    assert spec.share_embeddings == "all"
+    expected = {
+        **{"model_dim": width, "num_heads": heads, "norm": norm, "share_embeddings": "all"},
+        **{"stage1_ffn_dim": inner, "stage2_ffn_dim": inner, "adaptation_dim": 0},
+        **{"dropout": 0.1, "attention_dropout": attention_dropout},
+        **{"positions": "independent", "position_embedding": "sinusoidal"},
+        "source_attention": "causal" if "causal" in system else "prefix",
+    }
     if system == "tdo_encoder_decoder":
-        assert spec.topology == "encoder-decoder"
-        assert (spec.encoder_layers, spec.decoder_layers) == (half, half)
-        assert spec.adaptation_dim == 0
+        expected |= {"topology": "encoder-decoder", "encoder_layers": half, "decoder_layers": half}
     else:
-        two_stages = system == "tdo_transformer"
-        assert spec.topology == "decoder-only"
-        assert spec.num_layers == 2 * half
-        assert spec.target_layer == (half if two_stages else 0)
-        assert spec.adaptation_dim == (inner if two_stages else 0)
+        expected |= {"topology": "decoder-only", "num_layers": 2 * half, "target_layer": 0}
+    if system == "tdo_transformer":
+        expected |= {"target_layer": half, "adaptation_dim": inner}
+    assert {name: getattr(spec, name) for name in expected} == expected
 
 
 # each option gets a value that no preset and no default has

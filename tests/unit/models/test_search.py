@@ -6,44 +6,35 @@ from unittest import mock
 
 import pytest
 import torch
-from fairseq.data import Dictionary
 from fairseq.search import Sampling
 from fairseq.sequence_generator import SequenceGenerator
 from support.built_models import moved
-from support.languages import languages_of
+from support.concatenating import DICTIONARY, two_stream
 from support.parity_cases import (
+    CACHES,
     CASES,
-    DECODER_ONLY,
-    ENCODER_DECODER,
     EOS,
-    MERGED,
-    NUMBERS,
     PAD,
+    STACKS,
     TWO_STAGE,
     VOCABULARY,
+    build,
+    languages_of,
     name_of,
 )
 from support.reference import Reference
+from support.searching import assert_same, readable
 
-from tdo_plugin.models.tdo_transformer import SourceStream, TargetStream, TdoTransformer
-from tdo_plugin.modules.builder import Builder
-from tdo_plugin.modules.spec import ModelSpec
+from tdo_plugin.models.tdo_transformer import SourceStream, TargetStream
 
 MAX_LENGTH = 5
 LENGTHS = (5, 3, 1, 4)
 SEARCHED = [case for number, case in enumerate(CASES) if number % 3 == 0 or number % 5 == 0]
-SOME = [{**TWO_STAGE, "norm": "post"}, ENCODER_DECODER[0], MERGED[0]]
-DICTIONARY = Dictionary()
-for _number in range(VOCABULARY - len(DICTIONARY)):
-    DICTIONARY.add_symbol(f"w{_number}")
 
 
 def make(seed=1, dtype=torch.float64, **case):
     """A fairseq model with every parameter moved off its start."""
-    torch.manual_seed(seed)
-    core = Builder(ModelSpec(**{**NUMBERS, **case}), PAD).build(VOCABULARY, VOCABULARY).to(dtype)
-    moved(core)
-    return TdoTransformer(SourceStream(DICTIONARY, core), TargetStream(DICTIONARY, core)).eval()
+    return two_stream(moved(build(seed=seed, **case)).to(dtype))
 
 
 def source():
@@ -66,21 +57,7 @@ def search(models, tokens, beam=3, max_length=MAX_LENGTH, strategy=None, **optio
         "src_lengths": tokens.ne(PAD).sum(1),
         "tgt_lang_id": languages[:, None] + 1,
     }
-    return generator.generate(models, {"net_input": net_input}, **options)
-
-
-def plain(batch):
-    return [
-        [(hypothesis["tokens"].tolist(), float(hypothesis["score"])) for hypothesis in hypotheses]
-        for hypotheses in batch
-    ]
-
-
-def assert_equal(ours, theirs):
-    for hypotheses, expected in zip(ours, theirs, strict=True):
-        assert [tokens for tokens, _ in hypotheses] == [tokens for tokens, _ in expected]
-        # fairseq sums scores in single precision
-        assert [s for _, s in hypotheses] == pytest.approx([s for _, s in expected], abs=1e-5)
+    return readable(generator.generate(models, {"net_input": net_input}, **options))
 
 
 def reference_search(models, sentence, beam, prefix=()):
@@ -123,42 +100,36 @@ def reference_search(models, sentence, beam, prefix=()):
     return sorted(finished, key=lambda hypothesis: -hypothesis[1])
 
 
-@pytest.mark.parametrize("case", SEARCHED, ids=name_of)
-def test_beam_search(case):
+def references(models, beam=3):
+    return [reference_search(models, row[row != PAD][None], beam) for row in source()]
+
+
+@pytest.mark.parametrize(
+    ("case", "beam"),
+    [*((case, 3) for case in SEARCHED), *itertools.product(CACHES, (1, 2, 5))],
+    ids=name_of,
+)
+def test_beam_search(case, beam):
     models = [make(**case)]
-    tokens = source()
-    ours = plain(search(models, tokens))
-    theirs = [reference_search(models, row[row != PAD][None], 3) for row in tokens]
-    assert_equal(ours, theirs)
+    assert_same(search(models, source(), beam), references(models, beam))
 
 
 def test_hypotheses_end_at_different_steps():
     """Otherwise the tests above would never see a sentence leave the search."""
-    steps = set()
-    for case in SEARCHED[::4]:
-        for hypotheses in plain(search([make(**case)], source())):
-            steps.add(max(len(tokens) for tokens, _ in hypotheses))
-    assert len(steps) > 2
-
-
-@pytest.mark.parametrize("beam", [1, 2, 5])
-@pytest.mark.parametrize("case", [TWO_STAGE, MERGED[0]], ids=name_of)
-def test_other_beams(case, beam):
-    models = [make(**case)]
-    theirs = [reference_search(models, row[row != PAD][None], beam) for row in source()]
-    assert_equal(plain(search(models, source(), beam)), theirs)
+    searches = (search([make(**case)], source()) for case in SEARCHED[::4])
+    lengths = {max(len(tokens) for tokens, _ in ranked) for found in searches for ranked in found}
+    assert len(lengths) > 2
 
 
 def test_ensemble_of_two_topologies():
     two = {"topology": "encoder-decoder", "encoder_layers": 2, "decoder_layers": 1, "norm": "pre"}
     models = [make(**TWO_STAGE), make(seed=5, **two)]
-    theirs = [reference_search(models, row[row != PAD][None], 3) for row in source()]
-    ours = plain(search(models, source()))
-    assert_equal(ours, theirs)
-    assert ours != plain(search(models[:1], source()))
+    ours = search(models, source())
+    assert_same(ours, references(models))
+    assert ours != search(models[:1], source())
 
 
-@pytest.mark.parametrize("case", [DECODER_ONLY[0], *SOME], ids=name_of)
+@pytest.mark.parametrize("case", STACKS, ids=name_of)
 def test_prefix_tokens(case):
     models = [make(**case)]
     prefix = torch.tensor([[7, 9], [4, 4], [16, 5], [8, 12]])
@@ -166,25 +137,22 @@ def test_prefix_tokens(case):
         reference_search(models, row[row != PAD][None], 3, start.tolist())
         for row, start in zip(source(), prefix, strict=True)
     ]
-    ours = plain(search(models, source(), prefix_tokens=prefix))
-    assert all(h[0][0][:2] == start for h, start in zip(ours, prefix.tolist(), strict=True))
-    assert_equal(ours, theirs)
+    ours = search(models, source(), prefix_tokens=prefix)
+    assert [ranked[0][0][:2] for ranked in ours] == prefix.tolist()
+    assert_same(ours, theirs)
 
 
 @pytest.mark.parametrize("case", CASES[1::6], ids=name_of)
 def test_batch_composition_and_padding_do_not_matter(case):
     models, tokens = [make(**case)], source()
-    together = plain(search(models, tokens))
-    alone = [plain(search(models, row[row != PAD][None]))[0] for row in tokens]
-    assert_equal(together, alone)
+    together = search(models, tokens)
+    assert_same(together, [search(models, row[row != PAD][None])[0] for row in tokens])
     order = torch.tensor([2, 0, 3, 1])
-    assert_equal(plain(search(models, tokens[order])), [together[int(row)] for row in order])
+    assert_same(search(models, tokens[order]), [together[int(row)] for row in order])
     wider = torch.nn.functional.pad(tokens, (3, 0), value=PAD)
-    assert_equal(plain(search(models, wider)), together)
-    right = torch.full_like(tokens, PAD)
-    for row, length in enumerate(LENGTHS):
-        right[row, :length] = tokens[row, 5 - length :]
-    assert_equal(plain(search(models, right)), together)
+    right = torch.stack([torch.cat([row[row != PAD], row[row == PAD]]) for row in tokens])
+    for padded in (wider, right):
+        assert_same(search(models, padded), together)
 
 
 def watched_search(model, beam):
@@ -244,41 +212,24 @@ def test_sampling_follows_its_seed():
 
     def sample(seed, **options):
         torch.manual_seed(seed)
-        return plain(search(models, tokens, 2, strategy=Sampling(DICTIONARY, **options)))
+        return search(models, tokens, 2, strategy=Sampling(DICTIONARY, **options))
 
     assert sample(1) == sample(1)
     assert sample(1) != sample(2)
-    greedy = plain(search(models, source(), 1))
+    greedy = search(models, source(), 1)
     top = sample(3, sampling_topk=1)
     assert [hypotheses[0][0] for hypotheses in top] == [hypotheses[0][0] for hypotheses in greedy]
 
 
-def test_longer_than_the_first_cache_buffer():
-    model = make(position_embedding="learned", **TWO_STAGE)
-    with torch.no_grad():  # never ends by itself
-        model.core.embeddings.output_weight[EOS] = 0
-    (hypotheses,) = search([model], source()[:1], 2, max_length=70)
-    tokens = hypotheses[0]["tokens"]
-    assert len(tokens) == 71
-    with torch.no_grad():
-        previous = torch.cat([torch.tensor([EOS]), tokens[:-1]])[None]
-        scores = model(source()[:1], None, previous)[0].log_softmax(-1)
-    expected = scores[0].gather(1, tokens[:, None])[:, 0]
-    torch.testing.assert_close(
-        hypotheses[0]["positional_scores"].double(), expected, rtol=0, atol=1e-4
-    )
-
-
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16], ids=str)
-@pytest.mark.parametrize("case", SOME, ids=name_of)
+@pytest.mark.parametrize("case", STACKS, ids=name_of)
 def test_half_precision(case, dtype):
     model, full = make(dtype=torch.float32, **case).to(dtype), make(dtype=torch.float32, **case)
     ranked = search([model], source())
     for row, hypotheses in zip(source(), ranked, strict=True):
-        for hypothesis in hypotheses:
-            tokens = hypothesis["tokens"]
-            previous = torch.cat([torch.tensor([EOS]), tokens[:-1]])[None]
+        for tokens, score in hypotheses:
+            previous = torch.tensor([[EOS, *tokens[:-1]]])
             with torch.no_grad():
                 scores = full(row[None], None, previous)[0].log_softmax(-1)[0]
-            expected = scores.gather(1, tokens[:, None]).mean()
-            assert float(hypothesis["score"]) == pytest.approx(float(expected), abs=0.1)
+            expected = scores.gather(1, torch.tensor(tokens)[:, None]).mean()
+            assert score == pytest.approx(float(expected), abs=0.1)

@@ -131,16 +131,6 @@ def test_half_precision_is_near_single(dtype):
 # --- loading ---------------------------------------------------------------------------------
 
 
-def test_it_loads_what_it_saved():
-    _, model, _ = built(*BASE, *TDO)
-    _, loaded, _ = built(*BASE, *TDO, "--seed", "9")
-    before = {name: tensor.clone() for name, tensor in loaded.state_dict().items()}
-    loaded.load_state_dict(model.state_dict())
-    assert any(not torch.equal(before[name], tensor) for name, tensor in model.state_dict().items())
-    for name, tensor in model.state_dict().items():
-        assert torch.equal(tensor, loaded.state_dict()[name])
-
-
 def test_other_checkpoints_are_refused(refused):
     _, model, _ = built(*BASE, *TDO)
     state = model.state_dict()
@@ -175,12 +165,7 @@ def test_dropout_is_off_in_inference_unless_retained():
     dropout = ("--dropout", "0.5", "--attention-dropout", "0.5")
     _, model, _ = built(*BASE, *TDO, *dropout)
     assert torch.equal(*inference(model))
-    for modules in (None, ["FeedForward"], ["MultiheadAttention"]):
+    for modules in (None, ["FeedForward"], ["MultiheadAttention"], ["NoSuchModule"]):
         _, model, _ = built(*BASE, *TDO, *dropout, "--activation-dropout", "0.5")
-        assert not torch.equal(
-            *inference(model, retain_dropout=True, retain_dropout_modules=modules)
-        )
-    _, model, _ = built(*BASE, *TDO, *dropout)
-    assert torch.equal(
-        *inference(model, retain_dropout=True, retain_dropout_modules=["NoSuchModule"])
-    )
+        pair = inference(model, retain_dropout=True, retain_dropout_modules=modules)
+        assert torch.equal(*pair) == (modules == ["NoSuchModule"])

@@ -8,8 +8,8 @@ import torch
 from fairseq.dataclass.configs import GenerationConfig
 from fairseq.search import DiverseBeamSearch
 from fairseq.sequence_generator import SequenceGenerator
-from support.parity_cases import MERGED, TWO_STAGE, name_of
-from support.searching import DICTIONARY, random_model, random_sample, readable
+from support.parity_cases import CACHES, name_of
+from support.searching import DICTIONARY, end_sooner, random_model, random_sample, readable
 
 from tdo_plugin.errors import UserError
 from tdo_plugin.models import topk_beam_search
@@ -17,7 +17,7 @@ from tdo_plugin.models.topk_beam_search import BLOCKS, TopKGenerator, largest, u
 from tdo_plugin.modules.linear import lean_product
 
 
-@pytest.fixture(scope="module", params=[TWO_STAGE, MERGED[0]], ids=name_of)
+@pytest.fixture(scope="module", params=CACHES, ids=name_of)
 def model(request):
     return random_model(request.param)
 
@@ -136,10 +136,7 @@ def test_sentences_that_are_done_may_stay_for_a_while(sample, monkeypatch, patie
         return original(still, step) if (step + 1) % patience == 0 else None
 
     model = random_model()
-    source = model.core.encode(sample["net_input"]["src_tokens"])
-    with torch.no_grad():  # the end symbol is made likelier, so that sentences end here and there
-        usual = model.core.decode(torch.full((20, 1), DICTIONARY.eos()), source).mean((0, 1))
-        model.core.embeddings.source.weight[DICTIONARY.eos()] += 0.32 * usual
+    end_sooner(model)
     monkeypatch.setattr(topk_beam_search, "unfinished", patient)
     stock, topk = both(model, sample)
     done = {max(len(hypothesis["tokens"]) for hypothesis in ranked) for ranked in stock}

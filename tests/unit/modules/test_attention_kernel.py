@@ -8,13 +8,7 @@ from support.data import TAG, TASK, TDO, TRAIN, built
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from tdo_plugin.modules import attention
-from tdo_plugin.modules.attention import (
-    KeyValue,
-    MultiheadAttention,
-    any_kernel,
-    best_kernel,
-    written_out,
-)
+from tdo_plugin.modules.attention import KeyValue, any_kernel, best_kernel, written_out
 from tdo_plugin.modules.builder import Builder
 from tdo_plugin.modules.dropout import PlainDropout
 from tdo_plugin.modules.masks import additive
@@ -78,11 +72,11 @@ def test_kernels_that_a_caller_switched_off_stay_off():
 
 
 def test_it_compiles_in_one_piece():
-    attention = MultiheadAttention(16, 2, PlainDropout(0.0)).eval()
+    part = attention.MultiheadAttention(16, 2, PlainDropout(0.0)).eval()
     state = torch.randn(2, 2, 3, 8)
 
     def mixed(query):
-        return attention.mix(query, KeyValue(query, query), None)
+        return part.mix(query, KeyValue(query, query), None)
 
     compiled = torch.compile(mixed, backend="eager", fullgraph=True)
     assert torch.equal(compiled(state), mixed(state))
@@ -161,10 +155,7 @@ TOPOLOGIES = {
 def test_training_needs_no_other_kernel(topology, dtype):
     """On a GPU as here: what is asked for is what a fused kernel can give, masks included."""
     model = build(**TOPOLOGIES[topology]).to(dtype)
-    source, previous = (
-        torch.tensor([[PAD, 5, 6], [4, 5, 6]]),
-        torch.tensor([[2, 8, 9], [2, 8, PAD]]),
-    )
+    source, previous = torch.tensor([[[PAD, 5, 6], [4, 5, 6]], [[2, 8, 9], [2, 8, PAD]]])
     with sdpa_kernel(SDPBackend.FLASH_ATTENTION):
         model.logits(model.decode(previous, model.encode(source))).float().sum().backward()
     assert all(parameter.grad.isfinite().all() for parameter in model.parameters())

@@ -4,24 +4,11 @@ import re
 
 import pytest
 import torch
+from support.built_models import TWO_STAGE, build
 
-from tdo_plugin.modules.builder import Builder
 from tdo_plugin.modules.checkpoint_upgrade import RENAMED, upgraded
-from tdo_plugin.modules.spec import ModelSpec
 
-SPEC = ModelSpec(
-    topology="decoder-only",
-    num_layers=4,
-    target_layer=2,
-    model_dim=8,
-    num_heads=2,
-    stage1_ffn_dim=8,
-    stage2_ffn_dim=8,
-    adaptation_dim=8,
-    norm="pre",
-    tpdm_layer=1,
-    tpdm_gate="relaxed-bernoulli",
-)
+PARTS = {"adaptation_dim": 8, "norm": "pre", "tpdm_layer": 1, "tpdm_gate": "relaxed-bernoulli"}
 
 
 def old_name(name):
@@ -33,7 +20,7 @@ def old_name(name):
 
 @pytest.mark.parametrize("old", RENAMED)
 def test_every_renamed_part_is_found_again(old):
-    present = Builder(SPEC, 1).build(10, 10).state_dict(prefix="core.")
+    present = build(**TWO_STAGE, **PARTS).state_dict(prefix="core.")
     former = {old_name(name): value for name, value in present.items()}
     assert any(f".{old}." in name for name in former), "no parameter had the old name"
     assert not any(f".{old}." in name for name in present)

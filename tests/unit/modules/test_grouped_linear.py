@@ -69,15 +69,6 @@ def test_values_and_gradients(name, rows):
         torch.testing.assert_close(gradients, expected_gradients, **EXACT)
 
 
-@pytest.mark.parametrize("name", PARTS)
-def test_absent_rows_have_gradients_of_zero(name):
-    part = drawn(PARTS[name][0]())
-    part(torch.randn(2, 3, 6).double(), told([1, 3])[:, None]).square().sum().backward()
-    for parameter in part.parameters():
-        touched = parameter.grad.flatten(1).abs().sum(1) > 0
-        assert touched.tolist() == [False, True, False, True, False]
-
-
 def test_several_projections_at_once():
     parts = [drawn(TargetProjection(5, 6, width)) for width in (4, 8)]
     x, languages = torch.randn(4, 3, 6).double(), told([2, 0, 2, 1])[:, None]

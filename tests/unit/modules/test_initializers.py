@@ -81,10 +81,8 @@ def test_nothing_else_starts_otherwise(case, init):
         for part in layer.modules()
         if isinstance(part, Linear)
     }
-    drawn_before = (
-        "stack.bridge",
-        "stack.output_block",
-    )  # behind the layers, so that draws are others
+    # behind the layers, so that draws are others
+    drawn_before = ("stack.bridge", "stack.output_block")
     for (name, parameter), unscaled in zip(
         scaled.named_parameters(), plain.parameters(), strict=True
     ):

@@ -42,7 +42,6 @@ def numbers_off_ties(*shape):
 @KERNELS
 @pytest.mark.parametrize("shape", [(1, 33), (5, 33), (4, 3, 33)], ids=str)
 def test_the_formula(outputs, shape):
-    torch.manual_seed(1)
     weight, bias = torch.randn(outputs, 33), torch.randn(outputs)
     x, levels, scales = numbers_off_ties(*shape)
     steps = weight.double().abs().amax(1) / 127
@@ -59,7 +58,6 @@ def test_the_formula(outputs, shape):
 
 @KERNELS
 def test_no_token_affects_another(outputs):
-    torch.manual_seed(1)
     product = int8_product(torch.randn(outputs, 33))
     x = torch.randn(6, 33) * torch.tensor([1, 100, 0.01, 1, 5, 1])[:, None]
     alone = torch.cat([product(row[None], None, None) for row in x])
@@ -99,7 +97,6 @@ def features(model, source, previous, cached=False):
 @pytest.mark.parametrize("name", MODELS)
 @torch.inference_mode()
 def test_every_model_decodes(name):
-    torch.manual_seed(1)
     model = build(**MODELS[name]).eval()
     source, previous = torch.randint(4, 30, (4, 6)), torch.randint(4, 30, (4, 5))
     source[0, :2] = PAD
@@ -117,7 +114,6 @@ def test_every_model_decodes(name):
 @pytest.mark.parametrize("choices", [{}, {"masked_tags": 2}, {"share_embeddings": "none"}], ids=str)
 @torch.inference_mode()
 def test_logits_are_quantised_for_good(choices):
-    torch.manual_seed(1)
     model = build(**TWO_STAGE, **choices).eval()
     features = torch.randn(3, 4, model.spec.model_dim)
     expected = int8_product(model.embeddings.output_weight)(features, None, None)

@@ -5,12 +5,7 @@ import torch
 from fairseq.modules import SinusoidalPositionalEmbedding
 from fairseq.utils import make_positions
 
-from tdo_plugin.modules.positions import (
-    LearnedPositions,
-    NoPositions,
-    RotaryPositions,
-    SinusoidalPositions,
-)
+from tdo_plugin.modules.positions import LearnedPositions, RotaryPositions, SinusoidalPositions
 from tdo_plugin.modules.translation_model import count_positions
 
 PAD = 1
@@ -55,7 +50,6 @@ def test_the_table_follows_the_model_s_precision():
 
 
 def test_learned_positions_start_near_nothing_and_end_with_an_error(tokens):
-    torch.manual_seed(0)
     module = LearnedPositions(64, PAD, 5)
     positions = count_positions(tokens.eq(PAD), PAD)
     vectors = module(positions, 5)
@@ -72,11 +66,6 @@ def test_padding_of_learned_positions_stays_zero(tokens):
     module(count_positions(tokens.eq(PAD), PAD), 5).sum().backward()
     assert not module.embedding.weight.grad[PAD].any()
     assert module.embedding.weight.grad[PAD + 1 :].all()
-
-
-def test_no_positions_add_nothing(tokens):
-    x = torch.randn(4, 5, 8)
-    assert torch.equal(x + NoPositions()(count_positions(tokens.eq(PAD), PAD), 5), x)
 
 
 @pytest.mark.parametrize("precision", [torch.bfloat16, torch.float16])

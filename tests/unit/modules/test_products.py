@@ -73,7 +73,6 @@ def test_the_processor_decides(monkeypatch, tmp_path):
 
 def test_rows_with_gaps(narrow, monkeypatch):
     """As an input that is a part of wider rows; its gradient's product has it as the weight."""
-    torch.manual_seed(0)
     x = torch.randn(40, 32)[:, :16]
     weight = torch.randn(24, 16, requires_grad=True)
     upstream = torch.randn(40, 24)
@@ -86,7 +85,6 @@ def test_rows_with_gaps(narrow, monkeypatch):
 
 @pytest.mark.parametrize("shape", [(40,), (3, 7)], ids=str)
 def test_values_and_gradients_of_projections(narrow, monkeypatch, shape):
-    torch.manual_seed(0)
     parts = [Projection(16, 24) for _ in range(3)]
     x = torch.randn(*shape, 16, requires_grad=True)
     upstream = torch.randn(*shape, 72)

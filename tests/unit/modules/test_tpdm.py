@@ -39,6 +39,17 @@ def tokens():
     return [(row, j) for row, length in enumerate(LENGTHS) for j in range(length)]
 
 
+def losses_of(generated, positional, padding):
+    """Of the generator, of the mutual information and of positions, by token."""
+    likelihood = tpdm_loss.log_likelihood(generated, positional, padding, TAU)
+    anchors = tpdm_loss.batch_mean_anchors(positional, padding)
+    return (
+        tpdm_loss.generator_loss(likelihood, padding),
+        tpdm_loss.mutual_information(likelihood, padding),
+        tpdm_loss.position_loss(positional, anchors, padding, TAU),
+    )
+
+
 def same_loss_and_gradients(ours, loop, *inputs):
     torch.testing.assert_close(ours, loop, **EXACT)
     gradients = torch.autograd.grad(ours, inputs, allow_unused=True)
@@ -51,8 +62,7 @@ def same_loss_and_gradients(ours, loop, *inputs):
 
 def test_generator_loss_is_equation_8(batch):
     generated, positional, padding = batch
-    likelihood = tpdm_loss.log_likelihood(generated, positional, padding, TAU)
-    losses = tpdm_loss.generator_loss(likelihood, padding)
+    losses, _, _ = losses_of(generated, positional, padding)
     assert not losses[padding].any()
     loop = -sum(log_p(generated, positional, row, j, j) for row, j in tokens())
     same_loss_and_gradients(losses.sum(), loop, generated, positional)
@@ -60,8 +70,7 @@ def test_generator_loss_is_equation_8(batch):
 
 def test_bound_is_equation_1(batch):
     generated, positional, padding = batch
-    likelihood = tpdm_loss.log_likelihood(generated, positional, padding, TAU)
-    bounds = tpdm_loss.mutual_information(likelihood, padding)
+    _, bounds, _ = losses_of(generated, positional, padding)
     assert not bounds[padding].any()
     loop = 0
     for row, j in tokens():
@@ -104,32 +113,12 @@ def test_nothing_depends_on_what_stands_at_padding(batch):
     for junk in (1.0, -7.0):
         junk_generated, junk_positional = (x.detach().clone() for x in (generated, positional))
         junk_generated[padding], junk_positional[padding] = junk, junk**2
-        likelihood = tpdm_loss.log_likelihood(junk_generated, junk_positional, padding, TAU)
-        losses.append(
-            [
-                tpdm_loss.generator_loss(likelihood, padding),
-                tpdm_loss.mutual_information(likelihood, padding),
-                tpdm_loss.position_loss(
-                    junk_positional,
-                    tpdm_loss.batch_mean_anchors(junk_positional, padding),
-                    padding,
-                    TAU,
-                ),
-            ]
-        )
+        losses.append(losses_of(junk_generated, junk_positional, padding))
     torch.testing.assert_close(losses[0], losses[1], rtol=0, atol=0)
 
 
 def test_a_sentence_of_one_token_costs_nothing(batch):
-    generated, positional, padding = (part[1:2] for part in batch)
-    likelihood = tpdm_loss.log_likelihood(generated, positional, padding, TAU)
-    anchors = tpdm_loss.batch_mean_anchors(positional, padding)
-    for losses in (
-        tpdm_loss.generator_loss(likelihood, padding),
-        tpdm_loss.mutual_information(likelihood, padding),
-        tpdm_loss.position_loss(positional, anchors, padding, TAU),
-    ):
-        assert not losses.any()
+    assert not any(losses.any() for losses in losses_of(*(part[1:2] for part in batch)))
 
 
 def generator(norm="post"):
@@ -143,16 +132,13 @@ def generator(norm="post"):
 def test_bound_is_zero_where_meaning_tells_no_tokens_apart(batch, norm):
     _, positional, padding = batch
     constant = torch.randn(3, 1, WIDTH, dtype=torch.float64).expand(3, 5, WIDTH)
-    guessed = generator(norm)(constant, padding)
-    likelihood = tpdm_loss.log_likelihood(guessed, positional, padding, TAU)
-    bounds = tpdm_loss.mutual_information(likelihood, padding)
+    _, bounds, _ = losses_of(generator(norm)(constant, padding), positional, padding)
     torch.testing.assert_close(bounds, torch.zeros_like(bounds), **EXACT)
 
 
 def test_bound_is_positive_where_meaning_gives_positions_away(batch):
     _, positional, padding = batch
-    likelihood = tpdm_loss.log_likelihood(positional, positional, padding, TAU)
-    bounds = tpdm_loss.mutual_information(likelihood, padding)
+    _, bounds, _ = losses_of(positional, positional, padding)
     several = ~padding & (torch.tensor(LENGTHS) > 1)[:, None]
     assert (bounds[several] > 0).all()
 
@@ -163,11 +149,9 @@ def test_generator_sees_the_sentence_and_neither_order_nor_padding(batch):
     guessed = network(semantic, padding)
     torch.testing.assert_close(network(semantic, padding), guessed, rtol=0, atol=0)  # no dropout
     for row, length in enumerate(LENGTHS):
-        alone = network(semantic[row : row + 1, :length], padding[row : row + 1, :length])
-        torch.testing.assert_close(alone[0], guessed[row, :length], **EXACT)
-        backwards = network(
-            semantic[row : row + 1, :length].flip(1), padding[row : row + 1, :length]
-        )
+        sentence, unpadded = semantic[row : row + 1, :length], padding[row : row + 1, :length]
+        torch.testing.assert_close(network(sentence, unpadded)[0], guessed[row, :length], **EXACT)
+        backwards = network(sentence.flip(1), unpadded)
         torch.testing.assert_close(backwards[0].flip(0), guessed[row, :length], **EXACT)
     changed = semantic.detach().clone()
     changed[0, 4] += 1
@@ -176,22 +160,15 @@ def test_generator_sees_the_sentence_and_neither_order_nor_padding(batch):
 
 @pytest.mark.parametrize("layer", [1, 2])
 def test_generator_is_as_large_as_the_layer_that_it_watches(layer):
-    spec = ModelSpec(
-        **{**TWO_STAGE, "model_dim": WIDTH},
-        tpdm_layer=layer,
-        laln="both",
-        num_languages=3,
-        dropout=0.2,
-        attention_dropout=0.2,
-        activation_dropout=0.2,
-    )
+    rates = dict.fromkeys(("dropout", "attention_dropout", "activation_dropout"), 0.2)
+    sizes = {**TWO_STAGE, "model_dim": WIDTH, "tpdm_layer": layer, **rates}
+    spec = ModelSpec(**sizes, laln="both", num_languages=3)
     network = PositionGenerator.of(spec)
     inner = {1: spec.stage1_ffn_dim, 2: spec.stage2_ffn_dim}[layer]
     count = sum(parameter.numel() for parameter in network.parameters())
-    width = WIDTH
-    attention, ffn = 4 * (width * width + width), 2 * width * inner + inner + width
-    assert count == attention + ffn + 2 * 2 * width + width * width + width
-    x, padding = torch.randn(2, 3, width), torch.zeros(2, 3, dtype=torch.bool)
+    square = WIDTH * WIDTH + WIDTH
+    assert count == 4 * square + 2 * WIDTH * inner + inner + WIDTH + 2 * 2 * WIDTH + square
+    x, padding = torch.randn(2, 3, WIDTH), torch.zeros(2, 3, dtype=torch.bool)
     assert torch.equal(network(x, padding), network(x, padding))
 
 
@@ -205,7 +182,6 @@ def test_left_aligned():
 
 
 def test_gates_lean_to_their_ends():
-    torch.manual_seed(1)
     logits = torch.full((20_000,), 0.8, dtype=torch.float64, requires_grad=True)
     gates = tpdm_loss.RelaxedBernoulli(0.7).draw(logits)
     assert ((gates > 0) & (gates < 1)).all()
@@ -226,7 +202,6 @@ def test_gates_at_the_ends_of_chance_have_a_gradient(drawn, monkeypatch):
 
 
 def test_hard_gates_are_open_as_often_as_they_say():
-    torch.manual_seed(1)
     kind = tpdm_loss.HardConcrete(0.7)
     for logit in (-1.0, 0.0, 2.0):
         logits = torch.full((50_000,), logit, dtype=torch.float64)

@@ -53,9 +53,7 @@ def test_without_matplotlib_it_has_the_table(folder, monkeypatch):
     monkeypatch.setattr(folder_page, "find_spec", lambda name: None)
     text = page(read_training_folder(folder))
     assert "svg" not in text and "matplotlib is not installed" in text and "2.125" in text
-
-
-def test_scores_that_cannot_be_shown_leave_the_rest(folder):
+    # and scores that cannot be shown leave the rest
     with (folder / "validation.jsonl").open("a") as stream:
         stream.write("{\n")
     text = page(read_training_folder(folder))

@@ -21,19 +21,16 @@ def corpus(sentences, languages="de en", alphabet=100):
     return Corpus(pairs, codes, 15.0, alphabet)
 
 
-@pytest.mark.parametrize(
-    ("sentences", "machine", "size"),
-    [
+def test_size_by_text_and_machine():
+    for sentences, machine, size in (
         (5_000_000, CPU, "tiny"),
         (10_000, GPU, "tiny"),
         (100_000, GPU, "small"),
         (2_000_000, GPU, "base"),
         (20_000_000, GPU, "big"),
         (20_000_000, replace(GPU, memory=24), "base"),
-    ],
-)
-def test_size_by_text_and_machine(sentences, machine, size):
-    assert choose(corpus(sentences), machine, Asked()).size == SIZES[size]
+    ):
+        assert choose(corpus(sentences), machine, Asked()).size == SIZES[size]
 
 
 def test_every_choice_has_a_reason_on_one_line():

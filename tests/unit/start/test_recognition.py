@@ -27,63 +27,53 @@ def listed(found):
     return {text.name: (text.split, " ".join(text.languages)) for text in found.texts}
 
 
+def texts(names):
+    return dict.fromkeys(names.split(), "a\n")
+
+
+DE_EN = texts("a.de a.en")
 CASES = {
     "fairseq's": (
-        {"train_de__en_de": "a\n", "train_de__en_en": "a\n", "test_de_gz": "a\n", "test_en": "a\n"},
+        texts("train.de-en.de train.de-en.en test.de.gz test.en"),
         {"train.de-en": ("train", "de en"), "test": ("test", "de en")},
     ),
     "opus, unpacked": (
-        {
-            "Books_de__en_de": "a\n", "Books_de__en_en": "a\n", "Books_de__en_ids": "1\n",
-            "Books_de__en_xml": "<a/>", "README": "b", "LICENSE": "c",
-        },
+        texts("Books.de-en.de Books.de-en.en LICENSE README")
+        | {"Books.de-en.ids": "1\n", "Books.de-en.xml": "<a/>"},
         {"Books.de-en": (None, "de en")},
     ),
     "opus-100": (
-        {"opus_af__en__dev_af": "a\n", "opus_af__en__dev_en": "a\n"},
+        texts("opus.af-en-dev.af opus.af-en-dev.en"),
         {"opus.af-en-dev": ("valid", "af en")},
     ),
     "mtdata, merged": (
-        {
-            "train_deu": "a\n", "train_eng": "a\n", "train_meta_gz": "x\n", "dev_deu": "a\n",
-            "dev_eng": "a\n", "train__parts___Stat__news__1__deu__eng_deu": "a\n",
-            "train__parts___Stat__news__1__deu__eng_eng": "a\n",
-            "tests___Stat__test__deu__eng_deu": "a\n", "tests___Stat__test__deu__eng_eng": "a\n",
-        },
+        texts(
+            "train.deu train.eng train.meta.gz dev.deu dev.eng train-parts/Stat-news-1-deu-eng.deu "
+            "train-parts/Stat-news-1-deu-eng.eng tests/Stat-test-deu-eng.deu "
+            "tests/Stat-test-deu-eng.eng"
+        ),
         {
             "train": ("train", "deu eng"), "dev": ("valid", "deu eng"),
             "tests/Stat-test-deu-eng": ("test", "deu eng"),
         },
     ),
     "mtdata, in parts": (
-        {"train__parts___A__deu__eng_deu": "a\n", "train__parts___A__deu__eng_eng": "a\n"},
+        texts("train-parts/A-deu-eng.deu train-parts/A-deu-eng.eng"),
         {"train-parts/A-deu-eng": ("train", "deu eng")},
     ),
     "opusfilter": (
-        {"all_filtered_de_gz": "a\n", "all_filtered_en_gz": "a\n", "config_yaml": "steps: []"},
+        texts("all.filtered.de.gz all.filtered.en.gz") | {"config.yaml": "steps: []"},
         {"all.filtered": (None, "de en")},
     ),
-    "codes with a country": (
-        {"corpus_pt__BR": "a\n", "corpus_en": "a\n"},
-        {"corpus": (None, "en pt_BR")},
-    ),
-    "endings of text": (
-        {"dev___x_de_txt": "a\n", "dev___x_en_txt": "a\n"},
-        {"dev/x": ("valid", "de en")},
-    ),
+    "codes with a country": (texts("corpus.pt-BR corpus.en"), {"corpus": (None, "en pt_BR")}),
+    "endings of text": (texts("dev/x.de.txt dev/x.en.txt"), {"dev/x": ("valid", "de en")}),
     "a table without a header": ({"de__en_tsv": "Hallo\tHello\n"}, {"de-en": (None, "de en")}),
-    "a table that begins with a word like a code": (
-        {"de__en_tsv": "so\tno\n"},
-        {"de-en": (None, "de en")},
-    ),
+    "a table that begins as with codes": ({"de__en_tsv": "so\tno\n"}, {"de-en": (None, "de en")}),
     "a table with a header": (
         {"train_tsv": "id\tde\ten\tfr\n1\ta\tb\tc\n"},
         {"train": ("train", "de en fr")},
     ),
-    "a table in Indonesian": (
-        {"train_tsv": "en\tid\na\tb\n"},
-        {"train": ("train", "en id")},
-    ),
+    "a table in Indonesian": ({"train_tsv": "en\tid\na\tb\n"}, {"train": ("train", "en id")}),
     "a table with more than its pair in the name": (
         {"wmt__de__en_tsv": "Hallo\tHello\n"},
         {"wmt-de-en": (None, "de en")},
@@ -108,8 +98,8 @@ def test_kinds_of_folders(case, tmp_path):
 
 
 def test_what_mtdata_links(tmp_path):
-    parts = {f"tests___A__deu__eng_{code}": "a\n" for code in ("deu", "eng")}
-    write(tmp_path / "in", **parts, train_deu="a\n", train_eng="a\n")
+    names = "tests/A-deu-eng.deu tests/A-deu-eng.eng train.deu train.eng"
+    write(tmp_path / "in", **texts(names))
     for code in ("deu", "eng"):
         (tmp_path / "in" / f"dev.{code}").symlink_to(f"tests/A-deu-eng.{code}")
     found = look(tmp_path)
@@ -159,7 +149,7 @@ def test_sides_with_the_languages_of_each_line_beside_them(tmp_path):
 
 
 def test_what_is_not_in_corpora_need_not_be_understood(tmp_path, refused):
-    write(tmp_path / "in", a_de="a\n", a_en="a\n", meta_tsv="id\turl\tname\n", old_src="a\n")
+    write(tmp_path / "in", **texts("a.de a.en old.src"), meta_tsv="id\turl\tname\n")
     with refused.raised("a table that is not understood", names="--corpora"):
         look(tmp_path)
     found = look(tmp_path, Selection(corpora=("a",)))
@@ -171,9 +161,9 @@ def test_what_is_not_in_corpora_need_not_be_understood(tmp_path, refused):
 
 
 def test_links_to_folders_are_followed_and_other_runs_left_out(tmp_path):
-    write(tmp_path / "far", a_de="a\n", a_en="a\n")
-    write(tmp_path / "in", earlier___shares_json="{}", earlier___split___b_de="a\n")
-    write(tmp_path / "in", earlier___split___b_en="a\n")
+    write(tmp_path / "far", **DE_EN)
+    earlier = texts("earlier/split/b.de earlier/split/b.en")
+    write(tmp_path / "in", **earlier, earlier___shares_json="{}")
     (tmp_path / "in" / "near").symlink_to(tmp_path / "far")
     (tmp_path / "in" / "again").symlink_to(tmp_path / "in")
     found = look(tmp_path)
@@ -181,8 +171,8 @@ def test_links_to_folders_are_followed_and_other_runs_left_out(tmp_path):
 
 
 def test_some_of_it(tmp_path):
-    four = {f"train_{code}": "a\n" for code in ("cs", "de", "en", "fr")}
-    write(tmp_path / "in", **four, old_de="a\n", old_en="a\n", alone_sv="a\n")
+    four = "train.cs train.de train.en train.fr"
+    write(tmp_path / "in", **texts(f"{four} old.de old.en alone.sv"))
     wanted = Selection(("cs", "de", "en"), ("en-*",), ("tr*",))
     found = look(tmp_path, wanted)
     assert listed(found) == {"train": ("train", "cs de en")}
@@ -191,21 +181,20 @@ def test_some_of_it(tmp_path):
     assert found.unused["alone.sv"] == "no file of another language beside it"
 
 
-DE_EN = {"a_de": "a\n", "a_en": "a\n"}
-
-
-def several(*names: str) -> dict[str, str]:
-    return {f"{name}_{code}": "a\n" for name in names for code in ("de", "en")}
-
-
 @pytest.mark.parametrize(
     ("case", "files", "wanted", "names"),
     [
         ("no text", {"notes_md": "a"}, ALL, "parallel text"),
-        ("test alone", several("test"), ALL, "text to train on"),
-        ("two test sets", several("train", "test1", "test2"), ALL, "--corpora"),
-        ("before and after a filter", several("all", "all_clean"), ALL, "--corpora all.clean"),
-        ("plain and gzip", {**DE_EN, "a_de_gz": "a\n"}, ALL, "a text once"),
+        ("test alone", texts("test.de test.en"), ALL, "text to train on"),
+        (
+            *("two test sets", texts("train.de train.en test1.de test1.en test2.de test2.en")),
+            *(ALL, "--corpora"),
+        ),
+        (
+            *("before and after a filter", texts("all.de all.en all.clean.de all.clean.en")),
+            *(ALL, "--corpora all.clean"),
+        ),
+        ("plain and gzip", texts("a.de a.en a.de.gz"), ALL, "a text once"),
         (
             "a table and a memory",
             {"a__de__en_tsv": "a\tb\n", "a__de__en_tmx": TMX.format("de", "en")},
@@ -213,7 +202,7 @@ def several(*names: str) -> dict[str, str]:
         ),
         ("a name that may mean two pairs", {"pt__br__en_tsv": "a\tb\n"}, ALL, "--pairs"),
         (
-            *("a language that is not there", {**DE_EN, "a_fr": "a\n"}),
+            *("a language that is not there", texts("a.de a.en a.fr")),
             *(Selection(languages=("de", "en", "rf")), "rf"),
         ),
         ("a pair that is not there", DE_EN, Selection(pairs=("de-fr",)), "--pairs"),

@@ -5,8 +5,8 @@ from argparse import Namespace
 import pytest
 import torch
 from fairseq import options
-from support.data import TASK, TDO, databin
-from support.stored_options import LIMITS, PAIRS, saved
+from support.data import BOTH_WAYS, TASK, TDO, databin
+from support.trainings import LIMITS, saved
 
 from tdo_plugin.errors import UserError
 
@@ -46,7 +46,7 @@ def decoding(path, *words, task="tdo_translation"):
 
 def training(*words, task="tdo_translation"):
     parser = options.get_training_parser()
-    return parsed(parser, "--task", task, *TDO, "--lang-pairs", PAIRS, *words)
+    return parsed(parser, "--task", task, *TDO, "--lang-pairs", BOTH_WAYS, *words)
 
 
 def test_what_is_left_out_is_taken(tmp_path):
@@ -57,7 +57,7 @@ def test_what_is_left_out_is_taken(tmp_path):
         assert args.decoder_langtok is True
         for name, value in {**chosen, **LIMITS}.items():
             assert str(getattr(args, name)) == str(value), name
-    assert decoding(path).lang_pairs == PAIRS
+    assert decoding(path).lang_pairs == BOTH_WAYS
 
 
 def test_the_same_may_be_said_again(tmp_path):

@@ -6,7 +6,7 @@ import pytest
 import torch
 from support.criterion_models import Optimizer
 from support.data import CROSS_ENTROPY, TAG, TASK, TDO, TRAIN, built, iterate
-from support.ddp import in_torch_s_wrapper
+from support.workers import in_torch_s_wrapper
 
 from tdo_plugin.runtime.jobs import run_jobs
 from tdo_plugin.tasks.step_hooks import batches_of, in_one_update, summed, unwrapped
@@ -137,12 +137,8 @@ def test_workers_with_different_numbers_of_batches_do_not_wait_for_each_other(tm
             gradients = []
             for update in range(len(COUNTS[0])):
                 task.train_step(samples[rank], wrapped, criterion, Optimizer(), update)
-                gradients.append(
-                    {
-                        name: parameter.grad.clone().numpy()
-                        for name, parameter in model.named_parameters()
-                    }
-                )
+                named = model.named_parameters()
+                gradients.append({name: part.grad.clone().numpy() for name, part in named})
                 model.zero_grad()
             return gradients
 

@@ -11,16 +11,9 @@ from tdo_plugin.analysis.explanation.sentence_preference import sentence_prefere
 from tdo_plugin.modules.token_context import NO_CONTEXT
 
 
-def test_candidates_by_hand():
-    logits = torch.tensor([[0.0, 3.0, 1.0, 2.0], [5.0, 0.0, 0.0, -1.0]]).double()
-    first, second = steps_of(logits, torch.tensor([2, 0]), 3)
-    shares = np.exp(logits[0].numpy())
-    shares /= shares.sum()
-    assert first.rank == 3 and first.probability == pytest.approx(shares[2])
-    assert [token for token, _ in first.top] == [1, 3, 2]
-    assert [share for _, share in first.top] == pytest.approx([shares[1], shares[3], shares[2]])
-    assert second.rank == 1 and second.top[0] == (0, second.probability)
-    (step,) = steps_of(torch.zeros(1, 3), torch.tensor([1]), 10)  # no more than tokens
+def test_there_are_no_more_candidates_than_tokens():
+    """What else is said of them is tested in tests/commands/test_serve_answers.py."""
+    (step,) = steps_of(torch.zeros(1, 3), torch.tensor([1]), 10)
     assert len(step.top) == 3 and step.rank == 1
 
 

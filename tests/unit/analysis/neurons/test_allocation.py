@@ -5,9 +5,7 @@ import torch
 
 from tdo_plugin.analysis.neurons.allocation import (
     allocate,
-    chosen,
     general_neurons,
-    groups_of,
     important,
     relative,
     summarize,
@@ -28,9 +26,7 @@ def table(pairs=PAIRS, theta=THETA) -> Importance:
     return Importance("taylor", pairs, {SOURCE: theta, TARGET: theta}, sides, "c")
 
 
-def masks(
-    by: str, share: float = 0.25, threshold: float = 0.5, importance: Importance | None = None
-) -> Masks:
+def masks(by, share=0.25, threshold=0.5, importance=None) -> Masks:
     importance = importance or table()
     allocated = allocate(importance, share, threshold, by)
     return Masks(importance.pairs, *allocated, importance.checkpoint)
@@ -41,14 +37,6 @@ def test_relative_importance_is_of_one_size_for_all_pairs():
     scaled = relative(table(theta=THETA[3:] * scale)).modules[SOURCE]
     assert scaled[:3].tolist() == [[2.0, 1.0, 1.0, 0.0]] * 3
     assert scaled[3].tolist() == [0.0] * 4
-
-
-def test_groups():
-    assert groups_of(PAIRS, "pair", "source") == list(PAIRS)
-    assert groups_of(PAIRS, "source", "target") == ["it", "ro", "en", "en"]
-    assert groups_of(PAIRS, "target", "source") == ["en", "en", "it", "ro"]
-    assert groups_of(PAIRS, "separate", "source") == ["it", "ro", "en", "en"]
-    assert groups_of(PAIRS, "separate", "target") == ["en", "en", "it", "ro"]
 
 
 @pytest.mark.parametrize("by", ["pair", "source", "target", "separate"])
@@ -95,16 +83,6 @@ def test_each_module_has_its_own_share():
     low = Importance("taylor", PAIRS, {SOURCE: THETA, TARGET: THETA / 100}, importance.sides, "c")
     _, general = allocate(low, 0.5, 0.5, "pair")
     assert [int(mask.sum()) for mask in general.values()] == [2, 2]
-
-
-def test_some_pairs_alone():
-    importance = chosen(table(), ["en-it", "it-en"])
-    assert importance.pairs == ["it-en", "en-it"]
-    assert importance.modules[SOURCE][:, 1].tolist() == [9.0, 1.0]
-    # over these two, the second neuron's mean is 5
-    assert masks("pair", importance=importance).modules[SOURCE][:, 1].tolist() == [True, False]
-    single = masks("pair", 0.25, 1, chosen(table(), ["ro-en"]))
-    assert all(mask.all() for mask in single.modules.values())
 
 
 def test_summary_by_hand():

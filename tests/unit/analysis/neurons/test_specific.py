@@ -22,8 +22,7 @@ def test_general_neurons_are_nobody_s():
 
 def test_counts_of_modules_and_their_mscore():
     counts = by_module(MASKS)
-    assert counts[QUERY] == Specific(2, (2, 1, 1))
-    assert counts[INNER] == Specific(3, (2, 2, 1))
+    assert (counts[QUERY], counts[INNER]) == (Specific(2, (2, 1, 1)), Specific(3, (2, 2, 1)))
     assert math.isclose(counts[QUERY].mean, (2 / 2 + 1 / 2 + 1 / 2) / 3)
     assert math.isclose(counts[INNER].mean, (2 / 3 + 2 / 3 + 1 / 3) / 3)
 
@@ -32,9 +31,6 @@ def test_lscore_is_of_all_modules_of_a_layer():
     layers = by_layer(MASKS)
     assert list(layers) == [("encoder", 1), ("encoder", 2)]
     assert layers["encoder", 1].scores == (4 / 5, 3 / 5, 2 / 5)
-
-
-def test_without_specific_neurons_there_is_no_score():
-    none = by_layer(MASKS)["encoder", 2]
+    none = layers["encoder", 2]  # no specific neuron, so no score
     assert none == Specific(0, (0, 0, 0))
     assert all(map(math.isnan, (*none.scores, none.mean)))

@@ -2,7 +2,8 @@
 
 import pytest
 import torch
-from support.probed_models import PAD, SENTENCES, TOPOLOGIES, batch, core, languages
+from support.built_models import PAD
+from support.probed_models import SENTENCES, TOPOLOGIES, batch, core, languages
 
 from tdo_plugin.analysis.preference.pooled import pooled_outputs
 
@@ -11,12 +12,8 @@ LAYERS = (1, 2, 3)
 
 def alone(model, number):
     """Layers' means of one sentence without padding; tag and end symbol count."""
-    context = languages(model, 3)
-    state = model.encode(
-        batch([SENTENCES[number]], False),
-        LAYERS,
-        None if context is None else context[number : number + 1],
-    )
+    context = languages(model, 3)[number : number + 1]
+    state = model.encode(batch([SENTENCES[number]], False), LAYERS, context)
     return {layer: state.layer_outputs[layer][0].mean(0).float() for layer in LAYERS}
 
 
@@ -27,8 +24,7 @@ def test_means_are_those_of_each_sentence_alone(topology, left):
     order = torch.tensor([2, 0, 1])  # as batches by length may have them
     tokens = batch(SENTENCES, left, width=9).index_select(0, order)
     batches = [
-        (order[rows], tokens[rows], None if context is None else context[order[rows]])
-        for rows in (slice(0, 2), slice(2, 3))
+        (order[rows], tokens[rows], context[order[rows]]) for rows in (slice(0, 2), slice(2, 3))
     ]
     assert tokens.eq(PAD).any(1).all()
     pooled = pooled_outputs(model, batches, LAYERS, len(SENTENCES))

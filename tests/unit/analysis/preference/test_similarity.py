@@ -33,9 +33,6 @@ def orthonormal(sentences, width):
     return torch.linalg.qr(states - states.mean(0))[0]
 
 
-# --- SVCCA -----------------------------------------------------------------------------------
-
-
 def leading(states, variance):
     """Scores of the principal components that hold a share of the variance."""
     centred = states - states.mean(0)
@@ -122,9 +119,6 @@ def test_what_does_not_vary_is_like_nothing():
     assert math.isnan(scores[1])
 
 
-# --- for want of sentences -------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(("sentences", "widths"), [(5000, (5, 5)), (600, (40, 25)), (60, (20, 30))])
 def test_unrelated_sets_have_what_chance_gives(sentences, widths):
     form = forms(1.0)["svcca"]
@@ -148,9 +142,6 @@ def test_few_sentences_are_all_alike():
     assert form.chance(first, second) == 1
     alone = form.prepare(drawn(1, 30))
     assert form.chance(alone, alone) == 1
-
-
-# --- sentence by sentence --------------------------------------------------------------------
 
 
 def by_definition(first, second):

@@ -44,17 +44,10 @@ def test_positions_beyond_those_trained_are_wrong():
     assert right[short].all() and not right[~short].any()
 
 
-def test_a_seed_fixes_the_probe_and_the_global_draws_stay():
-    states = torch.randn(len(POSITIONS), 8, generator=torch.Generator().manual_seed(2))
+def test_the_global_draws_stay():
     before = torch.random.get_rng_state()
-    probe, same, different = (
-        train_probe(states, POSITIONS, LINES, seed, Training(updates=20, interval=10))
-        for seed in (1, 1, 2)
-    )
+    train_probe(torch.ones(len(POSITIONS), 8), POSITIONS, LINES, 1, Training(updates=2))
     assert torch.equal(torch.random.get_rng_state(), before)
-    for left, right in zip(probe.parameters(), same.parameters(), strict=True):
-        assert torch.equal(left, right)
-    assert not torch.equal(probe.layers[0].weight, different.layers[0].weight)
 
 
 def test_what_is_learnt_by_heart_is_not_kept():

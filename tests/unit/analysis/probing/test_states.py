@@ -2,7 +2,8 @@
 
 import pytest
 import torch
-from support.probed_models import EOS, PAD, SENTENCES, TAG, TOPOLOGIES, batch, core, languages
+from support.built_models import PAD
+from support.probed_models import EOS, SENTENCES, TAG, TOPOLOGIES, batch, core, languages
 
 from tdo_plugin.analysis.probing.states import read_states
 from tdo_plugin.modules.token_context import NO_CONTEXT
@@ -25,9 +26,8 @@ def test_states_are_those_of_each_sentence_alone(topology, left):
         alone = model.encode(batch([sentence], False), (1, 3), context[number : number + 1])
         for layer, states in result.states.items():
             expected = alone.layer_outputs[layer][0, 1:-1].float()
-            torch.testing.assert_close(
-                states[start : start + len(sentence)], expected, rtol=1e-5, atol=1e-6
-            )
+            found = states[start : start + len(sentence)]
+            torch.testing.assert_close(found, expected, rtol=1e-5, atol=1e-6)
         start += len(sentence)
 
 

@@ -2,7 +2,6 @@
 
 from pathlib import Path
 
-import pytest
 import torch
 
 from tdo_plugin.analysis.probing import probing_figures, probing_tables
@@ -31,25 +30,16 @@ def checkpoint(updates, layer, *rights):
     return CheckpointOutcome(Path("x.pt"), updates, layer, layers)
 
 
-@pytest.fixture
-def test():
-    # the second sentence is all that probes are trained on, so position 2 is beyond
-    return TestTokens(token_states(slice(3, 5)), token_states(), SYMBOLS, TYPES, ["de-ru", "ru-de"])
+# the second sentence is all that probes are trained on, so position 2 is beyond
+TEST = TestTokens(token_states(slice(3, 5)), token_states(), SYMBOLS, TYPES, ["de-ru", "ru-de"])
+MODELS = {
+    "rc": [checkpoint(9, 1, [1, 0, 0, 0, 0, 1, 0])],
+    "tpdm": [checkpoint(5, 2, [0] * 7, [1] * 7), checkpoint(9, 2, [0] * 7, [1, 1, 0, 1, 0, 0, 1])],
+}
 
 
-@pytest.fixture
-def models():
-    return {
-        "rc": [checkpoint(9, 1, [1, 0, 0, 0, 0, 1, 0])],
-        "tpdm": [
-            checkpoint(5, 2, [0] * 7, [1] * 7),
-            checkpoint(9, 2, [0] * 7, [1, 1, 0, 1, 0, 0, 1]),
-        ],
-    }
-
-
-def test_over_updates_the_layer_of_the_model_counts(models):
-    table = probing_tables.updates(models)
+def test_over_updates_the_layer_of_the_model_counts():
+    table = probing_tables.updates(MODELS)
     assert table.head == ("model", "updates", "layer", "accuracy", "least", "most")
     rc, tpdm = [round(100 * share, 4) for share in (2 / 7, 4 / 7)]
     assert table.rows == (
@@ -57,16 +47,16 @@ def test_over_updates_the_layer_of_the_model_counts(models):
         ("tpdm", 5, 2, 100, 100, 100),
         ("tpdm", 9, 2, tpdm, tpdm, tpdm),
     )
-    assert [row[:4] for row in probing_tables.layers(models).rows] == [
+    assert [row[:4] for row in probing_tables.layers(MODELS).rows] == [
         ("rc", 9, 1, rc),
         ("tpdm", 9, 1, 0),
         ("tpdm", 9, 2, tpdm),
     ]
 
 
-def test_classes_by_hand(models, test):
+def test_classes_by_hand():
     """Beside them the guess: Der at 0, the stop at 1, what is not known at 0."""
-    rows = {row[1]: row[2:] for row in probing_tables.classes(models, test).rows}
+    rows = {row[1]: row[2:] for row in probing_tables.classes(MODELS, TEST).rows}
     third = round(100 / 3, 4)
     assert rows["all"] == (7, round(200 / 7, 4), round(400 / 7, 4), round(500 / 7, 4))
     assert rows["capital"] == (2, 50, 100, 100)
@@ -76,21 +66,21 @@ def test_classes_by_hand(models, test):
     assert rows["ru"] == (2, 50, 50, 100)
     assert rows["Latin"] == rows["capital"]
     assert rows["Cyrillic"] == (1, 100, 0, 100)
-    assert test.beyond == 1 and test.trained_positions == 2
+    assert TEST.beyond == 1 and TEST.trained_positions == 2
 
 
-def test_one_script_is_no_class(test):
+def test_one_script_is_no_class():
     only = token_states(slice(0, 5))
     groups = TestTokens(only, only, SYMBOLS, TYPES, ["de-ru"]).groups
     assert set(groups) == {"kind", "language"} and set(groups["language"]) == {"de"}
     # models must read the same tokens
-    assert test.same_as(token_states())
-    assert not test.same_as(token_states(slice(1, None)))
+    assert TEST.same_as(token_states())
+    assert not TEST.same_as(token_states(slice(1, None)))
 
 
-def test_table_4_by_hand(models, test):
+def test_table_4_by_hand():
     """With TPDM rise Der (1/2 to 1), 7 (0 to 1) and the stop (0 to 1/3); он falls."""
-    table = probing_tables.type_shares(models, "rc", test)
+    table = probing_tables.type_shares(MODELS, "rc", TEST)
     names = ("capital", "number", "punctuation", "Latin", "Cyrillic")
     assert table.head == ("among", "types", *names)
     third = round(100 / 3, 4)
@@ -99,26 +89,26 @@ def test_table_4_by_hand(models, test):
         ("tested", 4, 25, 25, 25, 25, 25),
         ("tpdm > rc", 3, third, third, third, third, 0),
     )
-    against_tpdm = probing_tables.type_shares(models, "tpdm", test)
+    against_tpdm = probing_tables.type_shares(MODELS, "tpdm", TEST)
     assert against_tpdm.rows[2] == ("rc > tpdm", 1, 0, 0, 0, 0, 100)
 
 
-def test_unknown_words_are_tokens_of_no_class_and_no_types(models):
+def test_unknown_words_are_tokens_of_no_class_and_no_types():
     """`<unk>` looks Latin."""
     fit, unknown = token_states(), token_states()
     unknown.tokens[0] = 3
     test = TestTokens(fit, unknown, SYMBOLS, TYPES, ["de-ru", "ru-de"])
     members = test.groups["script"]["Latin"]
     assert members.tolist() == [False, False, False, True, False, False, False]
-    assert probing_tables.classes(models, test).rows[0][2] == 7
+    assert probing_tables.classes(MODELS, test).rows[0][2] == 7
     assert int(test.tested_types.sum()) == 4
     gained = {"none": [checkpoint(9, 1, [0] * 7)], "all": [checkpoint(9, 1, [1] * 7)]}
     assert probing_tables.type_shares(gained, "none", test).rows[2][1] == 4
-    assert "<unk>" not in [row[0] for row in probing_tables.types(models, test).rows]
+    assert "<unk>" not in [row[0] for row in probing_tables.types(MODELS, test).rows]
 
 
-def test_types_stand_by_frequency(models, test):
-    rows = probing_tables.types(models, test).rows
+def test_types_stand_by_frequency():
+    rows = probing_tables.types(MODELS, TEST).rows
     assert [row[:4] for row in rows] == [
         (".", 3, "punctuation", ""),
         ("▁Der", 2, "capital", "Latin"),

@@ -113,10 +113,8 @@ def test_what_contradicts_itself(refused, tmp_path):
 
 
 def test_rows_are_dealt_by_the_language_wherever_it_stands(tmp_path):
-    corpus = loaded(
-        tmp_path, changed((("train",), ["de-en", "en-fr"]), (("sets", 0, "deal"), "en"))
-    )
-    deals = [entry.deal for entry in corpus.sets if entry.deal]
+    document = changed((("train",), ["de-en", "en-fr"]), (("sets", 0, "deal"), "en"))
+    deals = [entry.deal for entry in loaded(tmp_path, document).sets if entry.deal]
     assert [(deal.side, deal.parts, deal.part) for deal in deals] == [(1, 2, 0), (0, 2, 1)]
 
 

@@ -7,13 +7,19 @@ import pytest
 
 from tdo_plugin.corpora.description.schema import Rule
 from tdo_plugin.corpora.description.wellformed import RULE
-from tdo_plugin.corpora.rows.cleaning import _ON_HELD_OUT, _ON_ROW, Cleaner, HeldOut
-
-PAIR = ("en", "de")
+from tdo_plugin.corpora.rows.cleaning import _ON_HELD_OUT, _ON_ROW, Cleaner
 
 
-def cleaner(*rules: Rule, held_out: HeldOut | None = None, scratch: Path = Path()) -> Cleaner:
-    return Cleaner(rules, PAIR, held_out, scratch)
+def cleaner(*rules: Rule, scratch: Path = Path()) -> Cleaner:
+    return Cleaner(rules, ("en", "de"), None, scratch)
+
+
+NULL = Rule("contains", text="NULL")
+CHARACTERS = Rule("length", least=2, most=3, unit="characters")
+TOKENS = Rule("length", least=1, most=3, unit="tokens")
+RATIO = Rule("ratio", most=1.5, unit="tokens")
+FINE_RATIO = Rule("ratio", most=1.15, unit="characters")  # 1.15 * 100 < 115 in floating point
+UNEQUAL, EQUAL = [("a b c d", "a b"), ("a b", "a b c d"), ("", "a")], [("a b c", "a b"), ("", "")]
 
 
 @pytest.mark.parametrize(
@@ -21,32 +27,11 @@ def cleaner(*rules: Rule, held_out: HeldOut | None = None, scratch: Path = Path(
     [
         (Rule("empty"), [("", "b"), ("a", " \u3000\t")], [("a", "b")]),
         (Rule("same"), [("a", "a")], [("a", "A"), ("a", "a ")]),
-        (
-            Rule("contains", text="NULL"),
-            [("_ _ NULL _ _", "a"), ("a", "ANNULLED")],
-            [("null", "a")],
-        ),
-        (
-            Rule("length", least=2, most=3, unit="characters"),
-            [("a", "bb"), ("bb", "cccc"), ("", "")],
-            [("bb", "c c"), ("ääa", "ab")],
-        ),
-        (
-            Rule("length", least=1, most=3, unit="tokens"),
-            [("a b c d", "a"), ("a", "a  b c\u00a0d"), ("a", " ")],
-            [("aaaaaaaaa b c", "a"), (" a  b c ", "a")],
-        ),
-        (
-            Rule("ratio", most=1.5, unit="tokens"),
-            [("a b c d", "a b"), ("a b", "a b c d"), ("", "a")],
-            [("a b c", "a b"), ("a b", "a b c"), ("", "")],
-        ),
-        (
-            # 1.15 * 100 is less than 115 in floating point
-            Rule("ratio", most=1.15, unit="characters"),
-            [("a" * 116, "a" * 100)],
-            [("a" * 115, "a" * 100)],
-        ),
+        (NULL, [("_ _ NULL _ _", "a"), ("a", "ANNULLED")], [("null", "a")]),
+        (CHARACTERS, [("a", "bb"), ("bb", "cccc"), ("", "")], [("bb", "c c"), ("ääa", "ab")]),
+        (TOKENS, [("a b c d", "a"), ("a", "a  b c\u00a0d"), ("a", " ")], [(" a  b cccc ", "a")]),
+        (RATIO, UNEQUAL, [*EQUAL, ("a b", "a b c")]),
+        (FINE_RATIO, [("a" * 116, "a" * 100)], [("a" * 115, "a" * 100)]),
     ],
 )
 def test_what_a_rule_takes(rule, taken, left):
@@ -87,16 +72,6 @@ def test_rules_follow_each_other_and_are_counted(tmp_path):
         "ratio > 1.5 in tokens": 1,
     }
     assert list(cleaning.counts)[1] == "duplicates"
-
-
-def test_held_out_rows_are_counted():
-    held_out = HeldOut()
-    held_out.add("de", "Ein Haus")
-    held_out.add_pair(PAIR, ("a", "b"))
-    cleaning = cleaner(Rule("held-out-pairs"), Rule("held-out"), held_out=held_out)
-    rows = [("a", "b"), ("c", "ein  haus"), ("ein Haus", "b"), ("c", "EIN HAUS")]
-    assert list(cleaning.before_tokens(rows)) == [("ein Haus", "b")]
-    assert cleaning.counts == {"held-out-pairs": 1, "held-out": 2}
 
 
 def test_unreadable_characters():

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from tdo_plugin.corpora.description.schema import ConcreteSet, Deal, Member, Row
+from tdo_plugin.corpora.description.schema import ConcreteSet, Member, Row
 from tdo_plugin.corpora.description.wellformed import FORMATS
 from tdo_plugin.corpora.rows.readers import _TEXTS, SIDES, read
 
@@ -52,14 +52,6 @@ def test_only_newlines_end_a_line_also_in_the_next_file(source):
     ]
     rows = source("lines", ["a", "b\nc\n"], ["1\n", "2\n3"])
     assert [*rows] == [("a", "1"), ("b", "2"), ("c", "3")]
-
-
-def test_files_of_a_member_are_read_one_after_the_other(source):
-    assert [*source("lines", ["a", "b\nc\n"], ["1\n", "2\n3"])] == [
-        ("a", "1"),
-        ("b", "2"),
-        ("c", "3"),
-    ]
 
 
 @pytest.mark.parametrize("encoding", ["latin-1", "utf-16", "gb18030"])
@@ -113,48 +105,25 @@ TED = """talk_name\ten\tzh\tzh-cn\tde
 a_talk\tone , two\t__NULL__\t一 。\teins
 b_talk\t\tx\t"\t _ _ NULL _ _ \r
 """
+TMX_16 = TMX.replace("UTF-8", "UTF-16").encode("utf-16")
+SEGMENTS = [("A & B < C", "eins"), ('AT&T &copy \u2013 "x"', "zwei Zeilen"), ("", "drei")]
+HEAD = [("Title", "Titel"), ("About &amp; more", "Über")]
+TALK = [("One < two", "Eins < zwei"), ("Two", "Zwei")]
+COLUMNED, BLANK = "\nx\t1\ty\tz\n\t\t\n\nu\t2\n", ("", "")
+TURNED = {"options": {"columns": {"de": 0, "en": 2}}}
+CHINESE = {"pair": ("en", "zh"), "codes": ("en", "zh-cn")}
 
 
 @pytest.mark.parametrize(
     ("form", "contents", "details", "expected"),
     [
         ("tmx", [TMX], {}, [("a <b> c d", "e"), ("h", "g")]),
-        (
-            "tmx",
-            [TMX.replace("UTF-8", "UTF-16").encode("utf-16")],
-            {"codes": ("en-US", "de")},
-            [("in part & whole", "e")],
-        ),
-        (
-            "segments",
-            [SGM, XML],
-            {},
-            [("A & B < C", "eins"), ('AT&T &copy \u2013 "x"', "zwei Zeilen"), ("", "drei")],
-        ),
-        ("tagged", [TAGS, TAGE], {}, [("One < two", "Eins < zwei"), ("Two", "Zwei")]),
-        (
-            "tagged",
-            [TAGS, TAGE],
-            {"options": {"keep": ["title", "description"]}},
-            [
-                ("Title", "Titel"),
-                ("About &amp; more", "Über"),
-                ("One < two", "Eins < zwei"),
-                ("Two", "Zwei"),
-            ],
-        ),
-        (
-            "tsv",
-            ["\nx\t1\ty\tz\n\t\t\n\nu\t2\n"],
-            {"options": {"columns": {"de": 0, "en": 2}}},
-            [("", ""), ("y", "x"), ("", ""), ("", ""), ("", "u")],
-        ),
-        (
-            "multiway-tsv",
-            [TED],
-            {"pair": ("en", "zh"), "codes": ("en", "zh-cn")},
-            [("one , two", "一 。"), ("", '"')],
-        ),
+        ("tmx", [TMX_16], {"codes": ("en-US", "de")}, [("in part & whole", "e")]),
+        ("segments", [SGM, XML], {}, SEGMENTS),
+        ("tagged", [TAGS, TAGE], {}, TALK),
+        ("tagged", [TAGS, TAGE], {"options": {"keep": ["title", "description"]}}, [*HEAD, *TALK]),
+        ("tsv", [COLUMNED], TURNED, [BLANK, ("y", "x"), BLANK, BLANK, ("", "u")]),
+        ("multiway-tsv", [TED], CHINESE, [("one , two", "一 。"), ("", '"')]),
         ("multiway-tsv", [TED], {}, [("one , two", "eins"), ("", " _ _ NULL _ _ ")]),
     ],
 )
@@ -210,15 +179,6 @@ def test_what_is_wrong_is_named_with_its_line(source, refused):
 def test_some_of_the_rows(source, which, expected):
     text = "".join(f"{number}\n" for number in range(10))
     assert [int(first) for first, _ in source("lines", text, text, rows=which)] == [*expected]
-
-
-def test_dealt_rows_follow_an_equal_sentence(source):
-    english = [*"abcabdaeffg"]
-    rows = [(letter, str(number)) for number, letter in enumerate(english)]
-    texts = ["\n".join(side) for side in zip(*rows, strict=True)]
-    for part in range(3):
-        dealt = source("lines", *texts, deal=Deal(side=0, parts=3, part=part))
-        assert list(dealt) == [row for row in rows if english.index(row[0]) % 3 == part]
 
 
 UNIT = '<tu><tuv lang="en"><seg>{0}</seg></tuv><tuv lang="de"><seg>{0}</seg></tuv></tu>\n'

@@ -14,10 +14,6 @@ def test_the_seed_the_pair_and_the_purpose_decide():
     assert len({number(), number(seed=2), number(pair=("fr", "en")), number(purpose="valid")}) == 4
 
 
-def test_every_so_manieth_begins_with_that_one():
-    assert choose(Take(every=23), 70, generator(1, PAIR, "valid")) == {22, 45, 68}
-
-
 def test_what_is_taken_is_not_taken_again():
     valid = choose(Take(rows=40), 100, generator(1, PAIR, "valid"))
     test = choose(Take(rows=60), 100, generator(1, PAIR, "test"), valid)

@@ -8,21 +8,12 @@ from itertools import islice
 import pytest
 
 from tdo_plugin.data.embedded_corpus import draw
-from tdo_plugin.data.grammar import (
-    LANGUAGES,
-    NP,
-    Clause,
-    Loc,
-    Meaning,
-    concepts,
-    count_meanings,
-    kind_sizes,
-    linearize,
-    locate,
-    meaning_at,
-)
+from tdo_plugin.data.grammar import LANGUAGES, concepts, linearize, space
+from tdo_plugin.data.grammar.clauses import Kind
 from tdo_plugin.data.grammar.kinds import make_kinds
+from tdo_plugin.data.grammar.meaning import NP, Clause, Loc, Meaning
 from tdo_plugin.data.grammar.permutation import permute, round_keys
+from tdo_plugin.data.grammar.space import count_meanings, kind_sizes, locate, meaning_at
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 10, 97, 1000])
@@ -42,9 +33,6 @@ def test_there_are_at_least_ten_million_meanings():
 
 
 def test_count_is_exact_on_a_small_space(monkeypatch):
-    from tdo_plugin.data.grammar import space
-    from tdo_plugin.data.grammar.clauses import Kind
-
     kinds = [
         Kind("a", 2, (range(3), range(4)), lambda x, y: (x, y)),
         Kind("b", 1, (range(7),), lambda x: x),

@@ -30,10 +30,9 @@ class Upper:
     ) -> list[SimpleNamespace]:
         self.asked.append((direction, len(lines)))
         texts = [f"{line.upper()} {direction}" for line in lines]
-        pieces = ["▁" + text.replace(" ", " ▁") for text in texts]
         return [
-            SimpleNamespace(text=t, pieces=p, score=-1.0)
-            for t, p in zip(texts, pieces, strict=True)
+            SimpleNamespace(text=text, pieces="▁" + text.replace(" ", " ▁"), score=-1.0)
+            for text in texts
         ]
 
     def translate_test(self, direction: str, progress: object) -> list[SimpleNamespace]:

@@ -44,9 +44,8 @@ def test_what_was_not_stopped_is_the_whole_searchs(model, sample, options, wrap)
     generator = wrap(generator_for(model, **options))
     limit = generator.max_len
     whole = readable(generator.generate([], sample))
-    hypotheses, stopped = EarlyStop(generator, 1.5).search(
-        LONGEST, lambda: generator.generate([], sample)
-    )
+    early = EarlyStop(generator, 1.5)
+    hypotheses, stopped = early.search(LONGEST, lambda: generator.generate([], sample))
     assert generator.max_len == limit
     assert 0 < sum(stopped) < len(stopped)
     for ours, theirs, again in zip(readable(hypotheses), whole, stopped, strict=True):

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 import torch
-from support.stored_options import PAIRS, saved
+from support.data import BOTH_WAYS
+from support.trainings import saved
 
 from tdo_plugin.data.databin import DataFolder
 from tdo_plugin.evaluation.decoding import fairseq_engine
@@ -67,7 +68,7 @@ def test_no_value_of_a_checkpoint_is_a_flag(data, tmp_path):
 
 def test_limits_of_learned_positions_stay(data, tmp_path):
     path = tmp_path / "m.pt"
-    task = Namespace(task=STOCK, lang_pairs=PAIRS, lang_tok_style="multilingual")
+    task = Namespace(task=STOCK, lang_pairs=BOTH_WAYS, lang_tok_style="multilingual")
     task.max_source_positions = 40
     for learned, words in ((False, ["{'max_source_positions': 1024}"]), (True, [])):
         model = {"_name": "transformer", "encoder_learned_pos": learned}

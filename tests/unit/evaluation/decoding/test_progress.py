@@ -9,13 +9,10 @@ from tdo_plugin.evaluation.decoding.pool import Event
 from tdo_plugin.evaluation.decoding.progress import ProgressDisplay
 
 
-class Terminal(io.StringIO):
-    def isatty(self) -> bool:
-        return True
-
-
-@pytest.mark.parametrize("stream", [io.StringIO(), Terminal()], ids=["file", "terminal"])
-def test_what_is_shown(stream):
+@pytest.mark.parametrize("terminal", [False, True])
+def test_what_is_shown(terminal):
+    stream = io.StringIO()
+    stream.isatty = lambda: terminal
     first, second = Job("de-fr", 100), Job("fr-de", 50)
     display = ProgressDisplay([first, second], stream)
     display.show(Event("ready", first))
@@ -25,7 +22,7 @@ def test_what_is_shown(stream):
     display.close()
     shown = stream.getvalue()
     assert "fr-de: error: no such language" in shown
-    if stream.isatty():
+    if terminal:
         assert "2 of 2 directions" in shown and "150/150" in shown
     else:
         lines = shown.splitlines()

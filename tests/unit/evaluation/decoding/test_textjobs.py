@@ -1,50 +1,25 @@
-"""A long text in parts; the model is a stand-in."""
+"""A part of a long text; tests/commands/test_backtranslate.py has what becomes of all parts."""
 
 from types import SimpleNamespace
 
-import pytest
-
 from tdo_plugin.evaluation.decoding.textjobs import parts_of
 
-LINES = ["é one", "two", "three", "four five", "long", "six", "seven"]
 
+def test_a_line_that_is_too_long_is_not_translated(data, tmp_path):
+    text, asked = tmp_path / "text", []
+    text.write_text("one\nlong\ntwo\n")
 
-class Upper:
-    """Translates by capital letters; says what it was asked."""
+    def translate_lines(direction, lines, progress, prepared, draw):
+        asked.append((direction, lines, prepared, draw))
+        return [SimpleNamespace(pieces=line and f"▁{line}") for line in lines]
 
-    no_text = frozenset(["<unk>"])
-
-    def __init__(self) -> None:
-        self.asked: list[tuple[str, int, int]] = []
-
-    def of(self, direction: str) -> "Upper":
-        return self
-
-    def too_long(self, direction: str, lines: list[str], prepared: bool = False) -> dict[int, int]:
-        assert prepared
-        return {number: 99 for number, line in enumerate(lines) if line == "long"}
-
-    def translate_lines(self, direction, lines, progress, prepared=False, draw=0):
-        assert prepared
-        self.asked.append((direction, len(lines), draw))
-        pieces = [" ".join("▁" + word.upper() for word in line.split()) for line in lines]
-        return [SimpleNamespace(pieces=hypothesis) for hypothesis in pieces]
-
-
-@pytest.mark.parametrize("lines", [1, 3, 7, 100])
-def test_the_parts_are_the_text(lines, data, tmp_path):
-    text = tmp_path / "text"
-    text.write_text("\n".join(LINES) + "\n", encoding="utf-8")
-    model, jobs = Upper(), parts_of(text, "en-de", lines, tmp_path / "out")
-    translated = []
-    for job in jobs:
-        assert job.target == "de" and job.counts and not job.is_whole(tmp_path)
-        job.perform(model, data, tmp_path, lambda _: None)
-        assert job.is_whole(tmp_path)
-        written = job.place.read_text(encoding="utf-8").split("\n")[:-1]
-        assert len(written) == job.sentences
-        translated += written
-    assert translated == ["" if line == "long" else line.upper() for line in LINES]
-    parts = -(-len(LINES) // lines)
-    assert [part for _, _, part in model.asked] == list(range(parts))
-    assert jobs[-1].name == f"en-de part {parts}"
+    translator = SimpleNamespace(
+        no_text=frozenset(),
+        too_long=lambda direction, lines, prepared: {1: 99},
+        translate_lines=translate_lines,
+    )
+    (job,) = parts_of(text, "en-de", 3, tmp_path / "out")
+    assert job.target == "de" and not job.is_whole(tmp_path)
+    job.perform(SimpleNamespace(of=lambda direction: translator), data, tmp_path, lambda _: None)
+    assert asked == [("en-de", ["one", "", "two"], True, 0)]
+    assert job.is_whole(tmp_path) and job.place.read_text() == "one\n\ntwo\n"

@@ -113,10 +113,8 @@ def test_accuracy_and_win_ratio_are_made_of_what_was_measured():
     third = replace(score_sheet.comparisons[0], system="more", win_ratio={"en → X": 50.0})
     systems = (*score_sheet.systems, replace(system("few"), name="more"))
     for baseline, best in (("plain", "*100.0"), ("other", "100.0")):
-        more = sheet(
-            systems=systems,
-            comparisons=(*score_sheet.comparisons, replace(third, baseline=baseline)),
-        )
+        compared = (*score_sheet.comparisons, replace(third, baseline=baseline))
+        more = sheet(systems=systems, comparisons=compared)
         assert written(beside_table(second, more))[("few",)]["win ratio % ↑", "en → X"] == best
     (uncompared,) = beside("opus100:2", sheet(comparisons=()))
     assert uncompared.quantities == (Quantity("bleu", "en → X"),)

@@ -3,10 +3,10 @@
 import re
 
 import pytest
-from support.score_sheets import sheet
+from support.score_sheets import TABLE, sheet
 
 from tdo_plugin.evaluation.report.latex import escape, latex
-from tdo_plugin.evaluation.report.table import ABSENT, MINUS, Block, Cell, Column, Row, Table
+from tdo_plugin.evaluation.report.table import MINUS
 from tdo_plugin.evaluation.report.write import latex_report
 
 
@@ -25,34 +25,23 @@ def test_escape(text, escaped):
 
 
 def test_a_table_in_full():
-    table = Table(
-        "k",
-        "Title",
-        ("system",),
-        (Column("BLEU ↑", "a"), Column("BLEU ↑", "b"), Column("TER ↓", "a")),
-        (
-            Block((Row(("s_1",), (Cell("9.5", 9.5, True, "‡"), Cell(ABSENT), Cell("1.0"))),)),
-            Block((Row(("t",), (Cell("1.0"), Cell(""), Cell("2.0"))),), "TDO", True),
-        ),
-        "How to read it.",
-    )
-    assert latex(table).splitlines() == [
+    assert latex(TABLE).splitlines() == [
         r"\begin{table*}",
         r"\centering",
         r"\begin{tabular}{lrrr}",
         r"\toprule",
         r" & \multicolumn{2}{c}{BLEU $\uparrow$} & \multicolumn{1}{c}{TER $\downarrow$} \\",
         r"\cmidrule(lr){2-3} \cmidrule(lr){4-4}",
-        r"system & a & b & a \\",
+        r"system & a & longer & a \\",
         r"\midrule",
-        r"s\_1 & \textbf{9.5}\textsuperscript{\ddag} & -- & 1.0 \\",
+        r"猫\_1 & \textbf{9.5}\textsuperscript{\ddag} & -- & 1.0 \\",
         r"\midrule",
-        r"\multicolumn{4}{l}{\textit{TDO}} \\",
-        r"t & 1.0 &  & 2.0 \\",
+        r"\multicolumn{4}{l}{\textit{TDO, Table 1}} \\",
+        r"a\textbar{}b & 10.0 &  & 2.0 \\",
         r"\bottomrule",
         r"\end{tabular}",
         r"\caption{Title. How to read it.}",
-        r"\label{tab:k}",
+        r"\label{tab:key}",
         r"\end{table*}",
     ]
 

@@ -3,7 +3,7 @@
 import pickle
 
 import pytest
-from support.optional import needs
+from support.covering import needs
 
 from tdo_plugin.metrics.language_id import identifier
 

@@ -5,7 +5,7 @@ import sys
 from types import SimpleNamespace
 
 import pytest
-from support.optional import needs
+from support.covering import needs
 
 from tdo_plugin.data.grammar import LANGUAGES, linearize, meaning_at
 from tdo_plugin.errors import UserError

@@ -6,7 +6,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 import pytest
-from support.optional import needs
+from support.covering import needs
 
 from tdo_plugin.metrics.language_id import UNDETECTABLE, LangDetect
 

@@ -47,12 +47,9 @@ def test_the_whole_model_comes_before_the_compressed_one(kept, tmp_path, monkeyp
     assert find_lid176() == path
 
 
-def test_nothing_is_fetched_unasked(kept, server, refused):
+def test_the_model_is_fetched_once_and_not_unasked(kept, server, tmp_path, refused):
     with refused.raised("no model", names="--lid fasttext"):
         find_lid176()
-
-
-def test_the_model_is_fetched_once(kept, server, tmp_path):
     path = find_lid176(download=True)
     assert path == tmp_path / "own" / "tdo" / "lid.176.bin"
     assert path.read_bytes() == server.read_bytes()

@@ -4,23 +4,10 @@ from collections import Counter
 
 import pytest
 import torch
-from support.auxiliary_data import SYNTHETIC, back_translated, monolingual, words
-from support.data import (
-    CROSS_ENTROPY,
-    ENCODER_DECODER,
-    INSTRUCL,
-    TAG,
-    TASK,
-    TDO,
-    TRAIN,
-    built,
-    databin,
-    generation,
-    iterate,
-)
+from support.auxiliary_data import FLAGS, SYNTHETIC, back_translated, monolingual, rows_of
+from support.data import ENCODER_DECODER, INSTRUCL, TAG, TASK, built, databin, generation, iterate
 
 PAIRS = 24
-FLAGS = ("--task", "tdo_translation", *TASK, *TRAIN, *TDO, *CROSS_ENTROPY)
 CONCAT = ("--sampling-method", "concat")
 
 
@@ -28,30 +15,16 @@ def mixed(*flags):
     return built(*FLAGS, *TAG, "--back-translated", str(back_translated()), *flags)[0]
 
 
-def rows_of(task, **options):
-    """(direction, source, target) of every sentence of an epoch, as symbols."""
-    for batch in iterate(task, "train", **options):
-        fed = batch["net_input"]
-        ids = zip(fed["src_lang_id"].flatten(), fed["tgt_lang_id"].flatten(), strict=True)
-        for pair, *row in zip(ids, fed["src_tokens"], batch["target"], strict=True):
-            names = "-".join(task.data_manager.lang_dict[int(number)] for number in pair)
-            yield names, *(words(task, tokens) for tokens in row)
-
-
-def true_rows(*flags):
-    return Counter(rows_of(built(*FLAGS, *TAG, *CONCAT, *flags)[0]))
-
-
 @pytest.mark.parametrize("rate", [None, 1, 2, 3])
 def test_the_union_of_true_and_synthetic_pairs(rate):
     """Each true pair of a direction with synthetic ones as often as the rate says."""
     flags = () if rate is None else ("--back-translated-upsampling", str(rate))
-    counts, true = Counter(rows_of(mixed(*CONCAT, *flags))), true_rows()
-    for row, count in true.items():
+    counts = Counter(rows_of(mixed(*CONCAT, *flags)))
+    for row, count in Counter(rows_of(built(*FLAGS, *TAG, *CONCAT)[0])).items():
         times = (rate or 1) if row[0] in SYNTHETIC else 1
         assert counts.pop(row) == times * count
     assert Counter(name for name, *_ in counts.elements()) == SYNTHETIC
-    for direction, source, _ in counts:
+    for direction, source, *_ in counts:
         tag, word, *rest = source.split(" ")
         assert tag == f"__{direction[3:]}__"
         assert {word} == {*rest[:-1]}  # as those of the folder are
@@ -92,11 +65,11 @@ def test_a_tag_stands_behind_the_language_s():
     assert dictionary.symbols == [*plain.symbols, "<bt>"]
     counts = Counter(rows_of(task))
     tagged = {row for row in counts if "<bt>" in row[1]}
-    assert all(source.split(" ")[1] == "<bt>" for _, source, _ in tagged)
-    assert all("<bt>" not in target for _, _, target in counts)
+    assert all(source.split(" ")[1] == "<bt>" for _, source, *_ in tagged)
+    assert all("<bt>" not in previous + target for *_, previous, target in counts)
     for row in tagged:
         count = counts.pop(row)
-        counts[row[0], row[1].replace("<bt> ", ""), row[2]] += count
+        counts[(row[0], row[1].replace("<bt> ", ""), *row[2:])] += count
     assert counts == Counter(rows_of(mixed(*CONCAT)))
     assert Counter(row[0] for row in tagged) <= Counter(SYNTHETIC)
 
@@ -108,7 +81,7 @@ def test_a_tag_without_one_of_the_language(flags):
     place = 1 if TAG[0] in flags else 0
     tagged = [row for row in rows_of(task) if "<bt>" in row[1]]
     assert len(tagged) == sum(SYNTHETIC.values())
-    assert all(source.split(" ")[place] == "<bt>" for _, source, _ in tagged)
+    assert all(source.split(" ")[place] == "<bt>" for _, source, *_ in tagged)
 
 
 def test_a_tag_may_be_kept_out_of_the_output():

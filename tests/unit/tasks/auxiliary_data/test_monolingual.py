@@ -5,22 +5,10 @@ from collections import Counter
 
 import pytest
 import torch
-from support.auxiliary_data import LINES, monolingual, words
-from support.data import (
-    CROSS_ENTROPY,
-    ENCODER_DECODER,
-    TAG,
-    TASK,
-    TDO,
-    TRAIN,
-    built,
-    databin,
-    generation,
-    iterate,
-)
+from support.auxiliary_data import FLAGS, LINES, monolingual, rows_of
+from support.data import ENCODER_DECODER, TAG, TASK, built, databin, generation
 
 PAIRS = 24  # of each of six directions
-FLAGS = ("--task", "tdo_translation", *TASK, *TRAIN, *TDO, *CROSS_ENTROPY)
 TARGET = "--decoder-langtok"
 STRATEGIES = {
     "on the source": (TAG, "__de__", "</s>", None),
@@ -41,17 +29,6 @@ def lone_task(*flags):
     return task
 
 
-def rows_of(task, **options):
-    """(ids, source, previous, target) of every sentence of an epoch, as symbols."""
-    for batch in iterate(task, "train", **options):
-        fed = batch["net_input"]
-        columns = (fed["src_tokens"], fed["prev_output_tokens"], batch["target"])
-        ids = zip(fed["src_lang_id"].flatten(), fed["tgt_lang_id"].flatten(), strict=True)
-        for pair, *row in zip(ids, *columns, strict=True):
-            names = tuple(task.data_manager.lang_dict[int(language)] for language in pair)
-            yield names, *(words(task, tokens) for tokens in row)
-
-
 def text_of(language):
     path = monolingual() / f"train.{language}.{language}"
     return path.read_text(encoding="utf-8").split("\n")[:-1]
@@ -62,7 +39,7 @@ def test_what_a_sentence_is(name):
     flags, source, start, predicted = STRATEGIES[name]
     task = lone_task(*flags, "--sampling-method", "concat")
     line_counts = Counter(text_of("de"))
-    rows = [row for row in rows_of(task) if row[0] == ("de", "de")]
+    rows = [row for row in rows_of(task) if row[0] == "de-de"]
     assert rows
     for _, read, previous, target in rows:
         tagged, *_ = target.removesuffix(" </s>").partition(" ") if predicted else (None,)
@@ -72,15 +49,16 @@ def test_what_a_sentence_is(name):
         assert read == source
         assert previous == f"{start} {text}".strip()
         assert line_counts[text]
-    assert {names for names, *_ in rows_of(task)} == {
-        *(tuple(pair.split("-")) for pair in task.lang_pairs),
-        ("de", "de"),
-        ("fr", "fr"),
-    }
+    assert {name for name, *_ in rows_of(task)} == {*task.lang_pairs, "de-de", "fr-fr"}
+
+
+def lone_rows(task, **options):
+    lone = {f"{name}-{name}" for name in LINES}
+    return Counter(row for row in rows_of(task, **options) if row[0] in lone)
 
 
 def counts_of(task, **options):
-    return Counter("-".join(names) for names, *_ in rows_of(task, **options))
+    return Counter(name for name, *_ in rows_of(task, **options))
 
 
 @pytest.mark.parametrize("method", ["concat", "uniform", "temperature", "RoundRobin"])
@@ -119,17 +97,16 @@ KEYED = ("--virtual-epoch-draw", "keyed")
 def test_virtual_epochs_are_slices_of_such_a_pass(draw, method):
     flags = (*TAG, *VIRTUAL, "--virtual-epoch-draw", draw, "--sampling-method", method)
     task = lone_task(*flags, "--monolingual-share", "0.25")
-    total = Counter()
+    total, lone = Counter(), Counter()
     for epoch in range(1, 5):  # 192 sentences
         total += Counter(rows_of(task, epoch=epoch))
-    assert sum(total.values()) == 6 * PAIRS + 48
-    lone = Counter({row: count for row, count in total.items() if row[0][0] == row[0][1]})
-    assert sum(lone.values()) == 48
+        lone += lone_rows(task, epoch=epoch)
+    assert (sum(total.values()), sum(lone.values())) == (6 * PAIRS + 48, 48)
     if method == "concat":
         whole, _, _ = built(*FLAGS, *TAG, "--sampling-method", "concat")
         assert total - lone == Counter(rows_of(whole))  # every pair once
         # 38 of 40 lines without repetition, and ten
-        assert not {r: c for r, c in lone.items() if c > Counter(text_of(r[0][0]))[r[3][:-5]]}
+        assert not {r: c for r, c in lone.items() if c > Counter(text_of(r[0][:2]))[r[3][:-5]]}
 
 
 @pytest.mark.parametrize("draw", [(), (*VIRTUAL,), (*VIRTUAL, "--virtual-epoch-draw", "keyed")])
@@ -138,11 +115,12 @@ def test_much_text_is_drawn_as_often_as_it_goes(draw):
     flags = (*TAG, *draw, "--sampling-method", "concat", "--monolingual-share", "0.8")
     task, total = lone_task(*flags), Counter()
     for epoch in range(1, 16 if draw else 2):
-        total += Counter(row for row in rows_of(task, epoch=epoch) if row[0][0] == row[0][1])
+        total += lone_rows(task, epoch=epoch)
     assert sum(total.values()) == 576
     for language in LINES:
         for line, times in Counter(text_of(language)).items():
-            drawn = total[(language, language), f"__{language}__", f"</s> {line}", f"{line} </s>"]
+            pair = f"{language}-{language}"
+            drawn = total[pair, f"__{language}__", f"</s> {line}", f"{line} </s>"]
             assert 11 * times <= drawn <= 12 * times
 
 
@@ -153,14 +131,10 @@ def test_epochs_draw_other_sentences(draw):
     """Passes too, where a virtual epoch is a whole one."""
     flags = (*TAG, "--monolingual-share", "0.1", *draw)
     task = lone_task(*flags)  # 16 of 50
-    first, second = (
-        Counter(row for row in rows_of(task, epoch=epoch) if row[0][0] == row[0][1])
-        for epoch in (1, 2)
-    )
+    first, second = (lone_rows(task, epoch=epoch) for epoch in (1, 2))
     assert sum(first.values()) == sum(second.values()) == 16
     assert first != second
-    again = lone_task(*flags)
-    assert Counter(row for row in rows_of(again, epoch=2) if row[0][0] == row[0][1]) == second
+    assert lone_rows(lone_task(*flags), epoch=2) == second
 
 
 def test_workers_share_an_epoch():
@@ -204,7 +178,7 @@ def test_a_language_without_translations_into_it_is_left_out():
 
 def test_one_target_language_needs_no_tag():
     task = built(*FLAGS, "--lang-pairs", "en-de", "--monolingual", str(monolingual()))[0]
-    rows = [row for row in rows_of(task) if row[0] == ("de", "de")]
+    rows = lone_rows(task)
     assert rows and all(source == "" for _, source, _, _ in rows)
 
 

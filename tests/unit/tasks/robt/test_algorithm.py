@@ -4,8 +4,7 @@ import pytest
 import torch
 from support.covering import in_turn
 from support.data import LANGUAGES, TAG, dictionary, iterate
-from support.robt_reference import WHOLE, algorithm
-from support.robt_task import STRATEGIES, TOPOLOGIES, lively, made_of, text
+from support.robt_task import STRATEGIES, TOPOLOGIES, WHOLE, algorithm, lively, made_of, text
 
 
 def assert_algorithm_1(task, model, **options):

@@ -10,8 +10,8 @@ from fairseq.logging import metrics
 from fairseq.tasks import FairseqTask
 from support.criterion_models import Optimizer
 from support.data import INSTRUCL, LANGUAGES, TAG, TASK, built, generation, iterate
-from support.ddp import in_torch_s_wrapper
 from support.robt_task import ROBT, STRATEGIES, TOPOLOGIES, lively, made_of, text
+from support.workers import in_torch_s_wrapper
 
 from tdo_plugin.tasks.robt import hook as hook_module
 

@@ -9,8 +9,15 @@ import numpy as np
 import pytest
 import torch
 from fairseq.data import Dictionary
-from support.data import CROSS_ENTROPY, TDO, built, databin
-from support.zero_shot import DIRECTIONS, VALIDATED, databin_zero_shot
+from support.data import (
+    CROSS_ENTROPY,
+    DIRECTIONS,
+    TDO,
+    VALIDATED,
+    built,
+    databin,
+    databin_zero_shot,
+)
 
 from tdo_plugin.errors import UserError
 from tdo_plugin.tasks.preserve_training_state import preserve_training_state

@@ -1,8 +1,20 @@
-"""What `benchmarks/deep_start.py` shows of deep models: their start, and that they train."""
+"""Benchmarks of models and text, run on small ones: deep starts, states of sources, letters."""
+
+import sys
 
 import deep_start
+import first_stage_drift
+import letters_of_their_own
 import pytest
+import states_across_languages
 import torch
+from support.prepared import prepared, trained
+from support.translating import lines
+
+from tdo_plugin.data.corpus_settings import CorpusSettings
+from tdo_plugin.data.embedded_corpus import write_corpus
+
+# --- deep_start.py: how deep models start, and that they train -------------------------------
 
 
 @pytest.fixture(scope="module")
@@ -87,3 +99,75 @@ def test_post_norm_trains_with_it_and_hardly_without_it():
         losses[init] = loss.item()
     assert losses["standard"] > 1
     assert losses["depth-scaled"] < 0.25
+
+
+# --- first_stage_drift.py, states_across_languages.py ----------------------------------------
+
+
+@pytest.fixture
+def table(monkeypatch, capsys):
+    def run(benchmark, *words):
+        monkeypatch.setattr("sys.argv", ["x", *map(str, (prepared().root, *words))])
+        benchmark.main()
+        lines = capsys.readouterr().out.splitlines()
+        return [line.strip("| ").split(" | ") for line in lines if line.startswith("| ")]
+
+    return run
+
+
+def test_the_nearest_is_counted_and_the_shift_is_in_units_of_the_spread():
+    centre, compare = torch.tensor([[3.0, 1], [1, 3], [2, 2]]), states_across_languages.compare
+    assert compare(centre, centre) == (pytest.approx(100), 0)
+    assert compare(centre[[1, 0, 2]], centre)[0] == pytest.approx(100 / 3)
+    # twice as far from the origin has the same direction; the mean moves by (2, 2)
+    spread = pytest.approx((8 / (4 / 3)) ** 0.5)
+    assert compare(2 * centre, centre) == (pytest.approx(100), spread)
+
+
+def test_states_across_languages(table):
+    head, *rows = table(states_across_languages, trained(), "--sentences", "5")
+    assert head == ["checkpoint", "layer", "same %", "shift"]
+    assert [int(row[1]) for row in rows] == list(range(1, len(rows) + 1))
+    assert all(0 <= float(row[2]) <= 100 and float(row[3]) > 0 for row in rows)
+
+
+def test_first_stage_drift(table):
+    identity = trained("--tdo-init", "identity-stage1", "--max-update", "1", "--lr", "1e-9")
+    head, begun, later = table(first_stage_drift, trained(), identity, "--direction", "de-en")
+    assert head == list(first_stage_drift.HEAD)
+    assert [int(begun[0]), int(later[0])] == [1, 150]
+    # a first stage that is the identity hands on its own words, with their positions
+    assert float(begun[1]) > 90 and float(begun[2]) > 0.5
+    assert float(later[4]) < float(begun[4])
+
+
+# --- letters_of_their_own.py -----------------------------------------------------------------
+
+
+def test_languages_share_no_letter_and_keep_their_words(tmp_path, monkeypatch):
+    text, out = tmp_path / "text", tmp_path / "out"
+    write_corpus(text, CorpusSettings(languages=("en", "de", "fr"), train=30, valid=5, test=5))
+    monkeypatch.setattr(sys, "argv", ["x", str(text), str(out)])
+    letters_of_their_own.main()
+    assert {path.name for path in out.iterdir()} == {path.name for path in text.iterdir()}
+    letters = {}
+    for language in ("en", "de", "fr"):
+        (before, after) = (lines(folder / f"test.{language}") for folder in (text, out))
+        assert [len(line) for line in after] == [len(line) for line in before]
+        pairs = {
+            pair for a, b in zip(before, after, strict=True) for pair in zip(a, b, strict=True)
+        }
+        assert len(dict(pairs)) == len(pairs) == len({b for _, b in pairs})  # one for one
+        assert all((a == b) == (not a.isalnum()) for a, b in pairs)
+        letters[language] = {b for a, b in pairs if a.isalnum()}
+    assert len(set.union(*letters.values())) == sum(map(len, letters.values()))
+
+
+def test_other_alphabets_do_not_fit(tmp_path, monkeypatch, capsys):
+    (tmp_path / "text").mkdir()
+    (tmp_path / "text/test.ru").write_text("да\n", encoding="utf-8")
+    monkeypatch.setattr(sys, "argv", ["x", str(tmp_path / "text"), str(tmp_path / "out")])
+    with pytest.raises(SystemExit, match="2"):
+        letters_of_their_own.main()
+    assert "must be Latin, up to U+024F" in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
