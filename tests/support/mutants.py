@@ -279,22 +279,24 @@ def main() -> None:
     """Draw mutants, judge those that are not judged yet, and say what came out."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", type=Path, required=True, help="coverage of the quick tier")
-    parser.add_argument("--full", type=Path, required=True, help="coverage of the full tier")
+    parser.add_argument("--full", type=Path, help="coverage of the full tier, for what is left")
     parser.add_argument("--count", type=int, default=120)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--rooms", nargs="+", default=ROOMS, help="folders of the package")
     parser.add_argument("--out", type=Path, required=True, help="results, a JSON object a line")
     args = parser.parse_args()
     mutants = draw(args.count, args.seed, args.rooms)
-    quick, full = Coverage(args.quick), Coverage(args.full)
+    quick = Coverage(args.quick)
     with tempfile.TemporaryDirectory() as folder:
         judgement = Judgement(args.out, Path(folder))
-        by_quick = judgement.killed("quick", mutants, quick.tests)
-        left = judgement.survivors("quick", mutants)
-        more = {mutant: full.tests(mutant) - quick.tests(mutant) for mutant in left}
-        left.sort(key=lambda mutant: len(more[mutant]))
-        by_full = judgement.killed("full", left, more.__getitem__)
-    print(f"{len(mutants)} mutants: the quick tier finds {by_quick}, the full one {by_full} more")
+        found = judgement.killed("quick", mutants, quick.tests)
+        print(f"the quick tier finds {found} of {len(mutants)} mutants")
+        if args.full:
+            full = Coverage(args.full)
+            left = judgement.survivors("quick", mutants)
+            more = {mutant: full.tests(mutant) - quick.tests(mutant) for mutant in left}
+            left.sort(key=lambda mutant: len(more[mutant]))
+            print(f"the full one finds {judgement.killed('full', left, more.__getitem__)} more")
 
 
 if __name__ == "__main__":
