@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+pytest.register_assert_rewrite("support.refusals")  # so that it says which words differ
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 # A shell's background jobs ignore interrupts, and so would every process that tests interrupt.
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -24,7 +25,7 @@ DEAREST = 10  # files that are named at the end
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """What rewrites the files that tests compare with."""
-    parser.addoption("--update-golden", action="store_true", help="write tests/tables/golden anew")
+    parser.addoption("--update-golden", action="store_true", help="write what is stored anew")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -40,10 +41,12 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Give each test its time limit, and put the longest first: none is left for the end."""
-    if config.getoption("update_golden") and not any("::" in word for word in config.args):
+    whole = not config.getoption("lf", False) and not any("::" in word for word in config.args)
+    if whole and config.getoption("update_golden"):
         from support.refusals import forget_wording_of_lost_tests
 
-        forget_wording_of_lost_tests({item.nodeid for item in items})
+        refusing = {item.nodeid for item in items if "refused" in item.fixturenames}
+        forget_wording_of_lost_tests(refusing, {item.nodeid.partition("::")[0] for item in items})
     for item in items:
         marker = next((name for name in LIMITS if name and item.get_closest_marker(name)), None)
         item.add_marker(pytest.mark.timeout(LIMITS[marker]))

@@ -4,6 +4,7 @@ Of 1,000 changes of files of all kinds none ends in a traceback; a data folder s
 shows each change that matters. docs/design/testing.md has how they ended; `-rP` shows it.
 """
 
+import itertools
 import shutil
 from collections import Counter
 from pathlib import Path
@@ -24,11 +25,13 @@ def test_one_value_is_another(subject: Subject, changes: int, tmp_path: Path) ->
     usual = subject.run(tmp_path / "usual")
     assert usual.code == 0, usual.errors
     counts: Counter[str] = Counter()
+    numbers = itertools.count()
 
     @settings(max_examples=changes, derandomize=True, deadline=None, database=None)
     @given(st.data())
     def ends_well(data: st.DataObject) -> None:
-        counts[outcome(subject, usual, data, tmp_path / "altered")] += 1
+        # another name each time, since commands may keep what they have read by its name
+        counts[outcome(subject, usual, data, tmp_path / str(next(numbers)))] += 1
 
     ends_well()
     print(f"{subject.name}: {counts}")

@@ -185,6 +185,7 @@ def test_a_whole_folder_stays(here, text, refused, tmp_path, capsys):
     assert snapshot(out) == before
 
 
+@pytest.mark.full
 def test_a_killed_run_goes_on_where_it_was(text, tmp_path, capsys, monkeypatch):
     words = ("--text", text["de"], "--into", "en", "--beam", "1", "--part-lines", "2")
     words = (*words, "--max-ratio", "50")
@@ -227,11 +228,15 @@ def test_parts_outlive_a_mistake(here, text, tmp_path, capsys):
     assert snapshot(out / "work" / "decoded") == before
 
 
+@pytest.mark.full
 def test_what_a_stopped_run_left_changes_nothing(here, text, tmp_path):
     words = ("--text", text["de"], "--into", "en", "--beam", "1", "--max-ratio", "50")
     words = (*words, "--part-lines", "4")
     make(tmp_path / "once", *words)
-    for earlier in (("--part-lines", "3"), ("--max-ratio", "10"), ("--max-pieces", "4")):
+    for earlier in (
+        *(("--part-lines", "3"), ("--max-ratio", "10")),
+        *(("--max-pieces", "4"), ("--beam", "2")),
+    ):
         out = tmp_path / earlier[0]
         stopped(out, *words, *earlier)
         make(out, *words)

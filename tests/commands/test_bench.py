@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 import torch
 from support.commands import told
-from support.covering import mostly_full
 from support.fork_server import PYTHON
 from support.prepared import prepared, trained
 
@@ -54,9 +53,10 @@ def test_the_table_and_the_files(run, tmp_path):
     assert axes == {"sentence_length", "batch_tokens", "languages"}
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("send", "number", "code"),
-    mostly_full([(os.killpg, signal.SIGINT, 130), (os.kill, signal.SIGTERM, 143)]),
+    [(os.killpg, signal.SIGINT, 130), (os.kill, signal.SIGTERM, 143)],
     ids=["an interrupt of all", "the end of one"],
 )
 def test_a_signal_ends_every_process(send, number, code, tmp_path):

@@ -79,6 +79,7 @@ def test_the_gradient_of_a_deep_post_norm_decoder_dies_without_it(attention, sta
         assert 0.3 < first[layers, "depth-scaled-quarter"] < 3
 
 
+@pytest.mark.full
 def test_post_norm_trains_with_it_and_hardly_without_it():
     """12 layers a side learn eight short sentences by heart in 48 updates, without warm-up.
 

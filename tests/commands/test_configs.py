@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from support.configs import ROOT, systems, torchrun
+from support.configs import ROOT, named, systems, torchrun
 from support.covering import in_turn
 from support.prepared import prepared
 
@@ -24,6 +24,37 @@ BESIDE = (
     *("--tdo-source-attention", "--tdo-adaptation-dim", "--tdo-init", "--tdo-freeze-embeddings"),
     *("--tdo-stage1-ffn-dim", "--tdo-stage2-ffn-dim"),
 )
+
+
+AUTHORS = [("many-to-many", 8, 16384, "0.3"), ("one-to-many", 12, 32768, "0.1")]
+
+
+@pytest.mark.parametrize(("corpus", "directions", "tokens", "dropout"), AUTHORS)
+def test_neuron_tables_are_trained_as_the_authors_scripts_say(corpus, directions, tokens, dropout):
+    """On from epoch 36 to 80, with as many tokens of each direction in an update."""
+
+    def numbers(system: str) -> dict[str, str]:
+        flags = named(f"neurons/{corpus}/{system}").flags
+        return {option: values[-1] for option, values in flags.items() if values}
+
+    for name, epochs in {
+        "multilingual": 36,
+        "individual+direction=it-en": 36,
+        "expansion": 36,
+        "adapter": 36 + 44,
+        "target-specific": 36 + 44,
+        "multilingual+continued": 44,
+        "multilingual+te": 44,
+        "expansion+av": 44,
+    }.items():
+        options = numbers(name)
+        share = 1 if "individual" in name else directions
+        size = 4 * int(options["--max-tokens"]) * int(options["--update-freq"])
+        assert size == tokens * share, name
+        assert "--max-update" not in options
+        assert int(options["--max-epoch"]) == epochs, name
+        if epochs == 44:
+            assert (options["--dropout"], options["--lr"]) == (dropout, "0.0001"), name
 
 
 def encoder_tag(config: Config) -> str:

@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Any
 
+import pytest
 import torch
 from support.commands import exit_code
 from support.data import (
@@ -127,6 +128,7 @@ def test_languages_are_a_subset_in_any_order():
     assert torch.equal(before["model"][TABLE], after["model"][TABLE])
 
 
+@pytest.mark.full
 def test_a_corpus_is_prepared_in_the_originals_pieces(refused, tmp_path):
     out, data = tmp_path / "converted", tmp_path / "data"
     convert(folder("m2m100"), out, *OURS)

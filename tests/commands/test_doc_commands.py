@@ -360,13 +360,14 @@ def test_commands_stand_in_fences_that_are_read() -> None:
         assert not re.search(r"^    (tdo|fairseq-\w+|bash|python) ", text, re.M), document
 
 
+@pytest.mark.full
 def test_the_commands_in_running_text(scratch: Path, subtests: pytest.Subtests) -> None:
     for command in in_text(scratch):
         with subtests.test(command=str(command)):
             mention(command)
 
 
-@pytest.mark.parametrize("every", [10, pytest.param(1, marks=pytest.mark.full)])
+@pytest.mark.parametrize("every", [40, pytest.param(1, marks=pytest.mark.full)])
 def test_the_trainings_of_experiments(every: int, scratch: Path, subtests: pytest.Subtests) -> None:
     """Of all rows, or of some commands; of rows that differ in their seed only, the first."""
     found = 0

@@ -39,7 +39,7 @@ def through(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[float]
     return folder, all_losses
 
 
-@pytest.mark.parametrize("name", ["SIGTERM", "SIGUSR1"])
+@pytest.mark.parametrize("name", mostly_full(["SIGTERM", "SIGUSR1"]))
 def test_a_signal_ends_an_update_with_a_checkpoint(name, through, tmp_path):
     happens = trouble(tmp_path, f"os.kill(os.getpid(), signal.{name})", update=3)
     output, errors = Training(tmp_path, *END, *happens).end(143)
@@ -95,9 +95,7 @@ def to_all(process: int, number: int) -> None:
 @pytest.mark.long
 @pytest.mark.parametrize(
     ("to", "number"),
-    mostly_full(
-        [(os.kill, signal.SIGTERM), (to_all, signal.SIGTERM), (os.kill, signal.SIGUSR1)], quick=2
-    ),
+    mostly_full([(os.kill, signal.SIGTERM), (to_all, signal.SIGTERM), (os.kill, signal.SIGUSR1)]),
 )
 def test_torchrun_hands_a_signal_on(to, number: int, tmp_path: Path) -> None:
     """To torchrun alone, or to all of its processes at once, those that load data among them."""
@@ -176,6 +174,7 @@ if __name__ == "__main__":
 """
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGUSR1])
 def test_what_spawns_workers_hands_a_signal_on(number: int, tmp_path: Path) -> None:
     """And ends as they do."""

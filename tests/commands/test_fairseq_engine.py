@@ -34,6 +34,7 @@ def decoded() -> Path:
     return out
 
 
+@pytest.mark.full
 def test_it_leaves_what_the_pool_leaves(decoded, everything):
     pool, _ = everything
     assert sorted(directions_of(decoded)) == sorted(PAIRS)
@@ -52,6 +53,7 @@ def test_it_leaves_what_the_pool_leaves(decoded, everything):
     assert how["checkpoints"][0]["updates"] == 150
 
 
+@pytest.mark.full
 def test_what_is_whole_is_kept_and_what_is_not_is_done_again(decoded, translate, refused):
     words = ("--path", trained(), "--out", decoded, "--engine", "fairseq")
     words += ("--pairs", ",".join(PAIRS))
@@ -146,8 +148,9 @@ def test_either_task_and_parts_of_pairs(task, flags, pairs, translate, tmp_path)
         assert fairseq == pool
 
 
+@pytest.mark.full
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
-@pytest.mark.parametrize("number", mostly_full([signal.SIGTERM, signal.SIGKILL]))
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
 def test_a_run_that_is_ended(number, translate, tmp_path):
     """It takes its commands along; what a killed one leaves behind keeps the folder."""
     words = ("--out", tmp_path, "--workers", "1", "--engine", "fairseq", "--min-len", "190")

@@ -39,7 +39,7 @@ def write(folder: Path, copies: int) -> Path:
     return folder
 
 
-@pytest.mark.long
+@pytest.mark.full
 def test_a_training_begins_at_once_and_is_resumed(config, run, tmp_path, capsys):
     text, out = write(tmp_path / "text", 90), tmp_path / "out"  # 54,000 lines, two shards
     words = ["train", config, text, "--from-text", "--model-of", prepared().root]

@@ -80,6 +80,7 @@ def running(out: Path) -> list[str]:
     return found
 
 
+@pytest.mark.full
 def test_a_part_that_fails_does_not_end_the_others(clone: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     rehearsed(clone, out, "--parts", SOME)

@@ -66,7 +66,7 @@ MODELS = {
 CASES = dict.fromkeys([*in_turn(METHODS, MODELS), *itertools.product(METHODS, MODELS)])
 
 
-@pytest.mark.parametrize(("method", "model"), mostly_full(CASES, quick=2))
+@pytest.mark.parametrize(("method", "model"), mostly_full(CASES))
 def test_the_file_is_one_sentence_at_a_time(importance, tmp_path, method, model):
     path, out = trained("--max-update", "5", *MODELS[model]), tmp_path / "theta"
     printed, _ = importance(out, *SMALL, "--method", method, "--workers", "2", path=path)
@@ -104,7 +104,7 @@ def test_the_file_is_one_sentence_at_a_time(importance, tmp_path, method, model)
             torch.testing.assert_close(stored.modules[name][row], mean, rtol=2e-4, atol=1e-7)
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", mostly_full(METHODS))
 def test_inner_neurons_after_the_relu_or_before_it(importance, refused, tmp_path, method):
     files = {inner: tmp_path / inner for inner in ("after", "before")}
     words = (*SMALL, "--pairs", "de-en", "--method", method)
@@ -194,9 +194,8 @@ def test_it_goes_on_where_it_was(importance, refused, tmp_path, monkeypatch):
     assert "77777.0" not in printed and not parts.exists()
 
 
-@pytest.mark.parametrize(
-    "number", mostly_full([signal.SIGTERM, signal.SIGKILL, signal.SIGINT], quick=2)
-)
+@pytest.mark.full
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL, signal.SIGINT])
 def test_an_ended_run_goes_on_where_it_was(importance, tmp_path, number):
     out, parts = tmp_path / "theta", tmp_path / "theta.parts"
     slow = ("--sentences", "40", "--max-tokens", "1")
@@ -223,6 +222,7 @@ def test_half_precision_is_near(importance, tmp_path, precision):
         assert 0.8 < ratio < 1.25, name
 
 
+@pytest.mark.full
 def test_what_is_drawn(importance, tmp_path):
     results = {}
     for name, words in {
@@ -293,6 +293,7 @@ def test_mistakes(refused, tmp_path):
     )
 
 
+@pytest.mark.full
 def test_from_importance_to_pictures(run, tmp_path):
     """Each command in a process of its own."""
     importance_of(["it-en", "en-it", "ro-en", "en-ro"], 2, 16, 32).write(tmp_path / "importance")

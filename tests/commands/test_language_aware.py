@@ -6,6 +6,7 @@ import pytest
 import torch
 from fairseq import checkpoint_utils
 from support.commands import hypotheses, scores, told
+from support.covering import mostly_full
 from support.data import (
     BOTH_WAYS,
     CROSS_ENTROPY,
@@ -53,7 +54,7 @@ def resumed(folder, part, *flags):
     return tables, path
 
 
-@pytest.mark.parametrize("system", SYSTEMS)
+@pytest.mark.parametrize("system", mostly_full(SYSTEMS, quick=2))
 def test_trained_resumed_and_decoded(system, tmp_path):
     """With InstruCL; batches of the training mix languages, sentences of the search leave it."""
     arch = system if system.startswith("tdo_") else "tdo_encoder_decoder"

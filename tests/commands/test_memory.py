@@ -90,6 +90,7 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)
 """
 
 
+@pytest.mark.full
 @pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="another C library")
 def test_freed_memory_is_not_fetched_anew() -> None:
     def faults(code: str = FAULTS, **variables: str) -> int:

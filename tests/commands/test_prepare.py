@@ -123,6 +123,7 @@ def test_a_corpus_from_its_own_layout(case):
     assert (settings_of(out) or {}).get("form", {}) == case.form
 
 
+@pytest.mark.full
 def test_all_languages_of_ted19():
     """The slow one: 342 directions."""
     out = prepared(ted.ALL_LANGUAGES)
@@ -161,6 +162,7 @@ def test_a_first_update(case, tmp_path):
 # --- the same again --------------------------------------------------------------------------
 
 
+@pytest.mark.full
 def test_the_same_seed_gives_the_same_bytes_with_any_number_of_workers(tmp_path):
     again = make(europarl.SAMPLED, tmp_path, workers=2)
     assert contents(again) == contents(prepared(europarl.SAMPLED))

@@ -95,6 +95,7 @@ def test_bad_text(tmp_path, elsewhere, refused):
         assert not is_whole(out)
 
 
+@pytest.mark.full
 def test_mended_text_goes_on(tmp_path, elsewhere, refused):
     text, out = write_own(tmp_path / "text", "pairs"), elsewhere / "out"
     words = ("prepare", "--from", text, "--centre", "en", *SMALL, "--out")
@@ -107,6 +108,7 @@ def test_mended_text_goes_on(tmp_path, elsewhere, refused):
     assert contents(out) == contents(tmp_path / "right")
 
 
+@pytest.mark.full
 def test_a_folder_made_with_other_settings(tmp_path, refused):
     text, out = write_own(tmp_path / "text", "table"), tmp_path / "out"
     words = ("prepare", "--from", text, "--out", out, "--workers", "1", "--vocab-size")
@@ -152,7 +154,7 @@ def no_space_for(ending: str) -> Iterator[None]:
         yield
 
 
-@pytest.mark.parametrize("name", FULL)
+@pytest.mark.parametrize("name", mostly_full(FULL))
 def test_no_space_left(name, tmp_path, capsys):
     out = tmp_path / "out"
     with archives_of(iwslt.IWSLT14, tmp_path) as (server, _):
@@ -202,7 +204,8 @@ def killed_at(pattern: str, words: tuple[object, ...]) -> NoReturn:
     sys.exit(main(["prepare", *map(str, words)]))
 
 
-@pytest.mark.parametrize(("places",), mostly_full([(PLACES[3:],), (PLACES,)]), ids=len)
+@pytest.mark.full
+@pytest.mark.parametrize(("places",), [(PLACES[3:],), (PLACES,)], ids=len)
 def test_a_run_that_is_killed_again_and_again(places, tmp_path):
     out = tmp_path / "out"
     binarization.load()  # once, for all runs

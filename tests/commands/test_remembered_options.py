@@ -70,6 +70,7 @@ def test_another_tag_is_refused_where_a_model_is_used(refused):
         refused(f"fairseq-{name}", databin(), *words, names="--encoder-langtok", process=process)
 
 
+@pytest.mark.full
 def test_interactive_use_and_validation_without_a_word():
     source = (databin().parent / "text" / "test.de-fr.de").read_text(encoding="utf-8")
     where = (databin(), *OURS, "--cpu", "--path", tagged())

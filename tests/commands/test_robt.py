@@ -75,8 +75,9 @@ SYSTEMS = {
 
 @pytest.mark.parametrize("name", mostly_full(SYSTEMS))
 def test_training_from_the_command_line(name, tmp_path):
-    flags = (*SYSTEMS[name], "--lr", "0.05", "--max-update", "25", "--disable-validation")
+    flags = (*SYSTEMS[name], "--lr", "0.05", "--max-update", "25")
     output = succeed("train", databin(), *ROBT, *flags, "--save-dir", tmp_path)
+    assert logged(output, "valid_loss") and "valid_robt" not in output
     for language in ("en", "de", "fr", "es"):
         shares = logged(output, f"robt_{language}")
         assert len(shares) == 25
@@ -149,6 +150,7 @@ def tuned():
     return trained("--max-update", "40", task="tdo_robt")
 
 
+@pytest.mark.full
 def test_its_checkpoints_translate_as_any_other():
     folder = prepared().root
     outputs = {}
@@ -161,6 +163,7 @@ def test_its_checkpoints_translate_as_any_other():
     assert kept[0] == kept[1]
 
 
+@pytest.mark.full
 def test_tdo_translate(translate, tmp_path):
     words = ("--path", tuned(), "--out", tmp_path, "--workers", "1", "--pairs", "de-fr,en-de")
     translate(*words, *SHORT)

@@ -202,6 +202,7 @@ for line in sys.stdin:
 """
 
 
+@pytest.mark.full
 def test_the_experiments_models_can_be_built(data, tmp_path):
     run = ROOT / "benchmarks" / "source_reading" / "run.py"
     words = [sys.executable, run, data.root, "--updates", "400", "--dry-run"]

@@ -11,7 +11,6 @@ import sys
 
 import pytest
 from support.commands import environment, told
-from support.covering import mostly_full
 from support.prepared import trained
 from support.served import ORDER, begin_translation, refusal_message
 
@@ -70,7 +69,8 @@ sys.exit(main(sys.argv[1:]))
 """
 
 
-@pytest.mark.parametrize("text", mostly_full(["gentle", "stubborn"]))
+@pytest.mark.full
+@pytest.mark.parametrize("text", ["gentle", "stubborn"])
 def test_a_signal_ends_a_server_whose_model_runs(text):
     order = {**ORDER, "model": "m", "text": text}
     with serve_process("-c", STUCK, "serve", f"m={trained()}") as (process, port):

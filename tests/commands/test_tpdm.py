@@ -84,7 +84,7 @@ def trained(name):
     return model(name), (model(name) / "said").read_text()
 
 
-@pytest.mark.parametrize("name", mostly_full(SYSTEMS, quick=3))
+@pytest.mark.parametrize("name", mostly_full(SYSTEMS))
 def test_training_and_decoding_from_the_command_line(name):
     folder, output = trained(name)
     expected = {"d": "L_d" not in name, "g": "L_d" not in name, "p": "L_p" not in name}

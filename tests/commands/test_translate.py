@@ -130,8 +130,9 @@ def test_the_gnmt_penalty_divides_by_its_formula():
         assert by_gnmt.score == pytest.approx(total / ((5 + length) / 6) ** 0.6, rel=1e-5)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
-    "flags", mostly_full(["--decoder-langtok --lang-tok-replacing-bos-eos", "--decoder-langtok"])
+    "flags", ["--decoder-langtok --lang-tok-replacing-bos-eos", "--decoder-langtok"]
 )
 def test_target_tags(flags):
     path = trained(*flags.split())
@@ -142,6 +143,7 @@ def test_target_tags(flags):
 TAGGED = ("--decoder-langtok",)
 
 
+@pytest.mark.full
 def test_a_free_tag_is_fairseq_generates():
     first, second = trained(*TAGGED), trained(*TAGGED, "--max-update", "40", seed="4")
     free = translations("de-fr", first, second, free_tag=True, max_len_b=SHORT)

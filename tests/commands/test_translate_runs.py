@@ -53,6 +53,7 @@ def workers_of(process):
     return [pid for pid in pids if "spawn_main" in Path(f"/proc/{pid}/cmdline").read_text()]
 
 
+@pytest.mark.full
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 def test_a_worker_that_dies_costs_its_direction(tmp_path):
     process = started("--out", tmp_path, "--workers", "1", *LONG, python=PYTHON)
@@ -80,6 +81,7 @@ def test_a_run_that_is_ended_takes_its_workers_along(number, tmp_path):
     assert children and not any(Path(f"/proc/{pid}").exists() for pid in children)
 
 
+@pytest.mark.full
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 def test_workers_of_a_killed_run_end_with_it(tmp_path):
     process = started("--out", tmp_path, "--workers", "2", "--min-len", "190", python=PYTHON)

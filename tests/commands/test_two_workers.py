@@ -40,6 +40,7 @@ def test_all_loss_terms_and_back_translation(tmp_path):
     assert min(logged(output, "robt_dropped")) < 1, "nothing was translated back"
 
 
+@pytest.mark.full
 def test_text_of_one_language(tmp_path):
     """Some of whose batches have no source at all."""
     more = ("--loss-terms", "reconstruction", "--monolingual", monolingual())

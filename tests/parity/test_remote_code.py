@@ -88,6 +88,7 @@ def check(cases, tmp_path, subtests, python=sys.executable):
                 assert torch.equal(state[key], value.to(state[key].dtype)), key
 
 
+@pytest.mark.full
 def test_every_method(tmp_path, subtests):
     check(METHODS, tmp_path, subtests)
 

@@ -52,7 +52,8 @@ class Subject:
     make: Callable[[], Path]  # gives the folder of whole files, which stays as it is
     alter: Mapping[str, Alter]  # by pattern of file names, how one is changed
     run: Callable[[Path], Said]  # what the commands say of a folder of such files
-    has_choices: bool = True  # whether another value may be another choice, with another result
+    # whether what they said, though not usual, is what the altered folder means
+    means: Callable[[Path, Said], bool] | None = None
 
 
 def tdo(folder: Path, *commands: Sequence[object]) -> Said:
@@ -70,16 +71,20 @@ def tdo(folder: Path, *commands: Sequence[object]) -> Said:
 def outcome(subject: Subject, usual: Said, data: DataObject, scratch: Path) -> str:
     """Alter one file of a copy as ``data`` draws it, run the commands, and check how they end.
 
-    They usually say ``usual``. The copy is ``scratch``, which is not there before and afterwards.
+    They usually say ``usual``. The copy is ``scratch``, of which nothing is left.
     """
     shutil.copytree(subject.make(), scratch)
     try:
         pattern = data.draw(st.sampled_from(list(subject.alter)))
         path = data.draw(st.sampled_from(sorted(scratch.rglob(pattern))))
         path.write_bytes(data.draw(subject.alter[pattern](path.read_bytes())))
-        result = subject.run(scratch)
+        return _ending(subject, usual, subject.run(scratch), scratch)
     finally:
-        shutil.rmtree(scratch)
+        for left in scratch.parent.glob(f"{scratch.name}*"):
+            shutil.rmtree(left)
+
+
+def _ending(subject: Subject, usual: Said, result: Said, folder: Path) -> str:
     assert all(len(line) <= LONGEST and line.isprintable() for line in result.errors)
     refusals = [line for line in result.errors if SAYS.search(line) and line not in usual.errors]
     if result.code > 1 or (refusals and result.code):
@@ -87,7 +92,7 @@ def outcome(subject: Subject, usual: Said, data: DataObject, scratch: Path) -> s
         return REFUSED
     if (result.code, result.output) == (usual.code, usual.output):
         return SAME
-    assert subject.has_choices, result
+    assert subject.means is not None and subject.means(folder, result), result
     return OTHER
 
 

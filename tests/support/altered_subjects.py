@@ -4,6 +4,7 @@ import itertools
 import json
 import logging
 import random
+import shlex
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -27,6 +28,8 @@ from support.prepared import prepared
 from tdo_compat.errors import one_line
 from tdo_plugin.data.databin import read_data_folder
 from tdo_plugin.evaluation.report import heatmap
+from tdo_plugin.evaluation.score_sheet import as_json
+from tdo_plugin.evaluation.sheet_reading import read_sheet
 
 DIRECTIONS = ("en-de", "de-en", "de-fr", "fr-de")
 
@@ -97,6 +100,38 @@ def _flags(folder: Path) -> Said:
     return tdo(folder, ["flags", config], ["train", config, data, "--cpu", "--dry-run", *saved])
 
 
+def _settings_of(path: Path) -> dict[str, list[str]]:
+    """What a config comes to, read in the plainest way."""
+    settings: dict[str, list[str]] = {}
+    for line in path.read_text(encoding="utf-8").split("\n"):
+        words = shlex.split(line, comments=True)
+        if words[:1] == ["include"]:
+            settings |= _settings_of(path.parent / words[1])
+        elif words:
+            settings[words[0]] = words[1:]
+    return settings
+
+
+def _flags_are_meant(folder: Path, said: Said) -> bool:
+    """`tdo flags` has each flag as it stands, and so has the training but for its batches."""
+    settings = _settings_of(folder / "system.conf")
+    usual = {"gpus": "1", "precision": "fp32", "directions": "*"}
+    about = {name: settings.pop(name, [value])[0] for name, value in usual.items()}
+    *lines, _, command = said.output.splitlines()
+    notes = [line for line in lines if line.startswith("# ")]
+    first = itertools.takewhile(lambda line: not line.startswith("the CPU x "), lines)
+    flags = [shlex.split(line) for line in first if line not in notes]
+    sized = ("--max-tokens", "--update-freq")
+    same = itertools.chain.from_iterable(
+        (flag, *values) for flag, values in settings.items() if flag not in sized
+    )
+    return (
+        flags == [[flag, *values] for flag, values in settings.items()]
+        and notes[:2] == [f"# gpus {int(about['gpus'])}", f"# precision {about['precision']}"]
+        and set(same) <= set(shlex.split(command))
+    )
+
+
 def _planned(folder: Path) -> Said:
     file = folder / "mine.toml"
     flags = [["flags", f"{file}/{system}"] for system in ("narrow", "wide")]
@@ -164,6 +199,31 @@ def _report(folder: Path) -> Said:
         )
     texts = [path.read_text() for path in (*sorted(out.glob("*")), page) if path.is_file()]
     return replace(result, output=result.output + "".join(texts))
+
+
+def _scores_are_meant(folder: Path, _: Said) -> bool:
+    """What is read says what the file says, and the numbers fit each other."""
+    document = json.loads((folder / "scores.json").read_text())
+    written = json.loads(json.dumps(as_json(read_sheet(folder / "scores.json"))))
+    # what has a default may be left out
+    left_out = [written.pop(name) for name in set(written) - set(document)]
+    return written == document and not any(left_out) and _fit(document)
+
+
+def _fit(sheet: dict[str, Any]) -> bool:
+    rows = [row for system in sheet["systems"] for row in system["directions"]]
+    compared = [each[of] for each in sheet["comparisons"] for of in ("directions", "groups")]
+    pairs = [pair for each in compared for pair in each.values()]
+    scores = [row["scores"] for row in rows]
+    scores += [pooled for system in sheet["systems"] for pooled in system["pooled"].values()]
+    return (
+        all(0 <= values.get(key, 0) <= 100 for values in scores for key in ("bleu", "chrf", "off"))
+        and all(values.get("ter", 0) >= 0 and values.get("perplexity", 1) >= 1 for values in scores)
+        and all(abs(sum(row["shares"].values()) - 100) < 1e-6 for row in rows if row["shares"])
+        and all(sum(row["languages"].values()) == row["sentences"] for row in rows)
+        and all(abs(d["system"] - d["baseline"] - d["difference"]) < 1e-6 for d in pairs)
+        and all(d["low"] <= d["high"] and 0 <= d["p"] <= 1 for d in pairs)
+    )
 
 
 # --- validation ----------------------------------------------------------------------------------
@@ -246,18 +306,23 @@ def _items(dataset: Any) -> Iterator[str]:
     yield from (str(dataset[number]) for number in range(len(dataset)))
 
 
-FOLDER = {"make": lambda: prepared().root, "has_choices": False}
+def _is_another(_folder: Path, _said: Said) -> bool:
+    """Most values may be others, such as a learning rate: what is said is not looked at."""
+    return True
+
+
+FOLDER = {"make": lambda: prepared().root}
 LISTS = {
     **{"prepared.json": altered_json, "langs.txt": altered_lines},
     **{"*pairs.txt": altered_lines, "dict*.txt": altered_lines},
 }
 SETS = {"*.idx": altered_bytes, "*.bin": altered_bytes}
 SUBJECTS = (
-    Subject("scores", _scores, {"scores.json": altered_json}, _report),
-    Subject("validations", _validations, {"*.jsonl": altered_json_line}, _curve),
-    Subject("configs", _settings, {"*.conf": altered_lines}, _flags),
-    Subject("experiments", _settings, {"*.toml": altered_lines}, _planned),
-    Subject("translations", _translated, {"good/*.json": altered_json}, _scored),
+    Subject("scores", _scores, {"scores.json": altered_json}, _report, _scores_are_meant),
+    Subject("validations", _validations, {"*.jsonl": altered_json_line}, _curve, _is_another),
+    Subject("configs", _settings, {"*.conf": altered_lines}, _flags, _flags_are_meant),
+    Subject("experiments", _settings, {"*.toml": altered_lines}, _planned, _is_another),
+    Subject("translations", _translated, {"good/*.json": altered_json}, _scored, _is_another),
     Subject("lists of a data folder", alter=LISTS, run=_listed, **FOLDER),
     Subject("sets of a data folder", alter=SETS, run=_loaded, **FOLDER),
     Subject(

@@ -83,7 +83,7 @@ def _imported(file: Path) -> set[Path]:
     parents = {".".join(name.split(".")[:end]) for name in names for end in range(1, 9)}
     places = [source.joinpath(*name.split(".")) for name in parents for source in SOURCES]
     files = {*(place / "__init__.py" for place in places), *(p.with_suffix(".py") for p in places)}
-    return {path for path in files if path.is_file()}
+    return {path for path in files if path.is_file() and ROOT in path.parents}
 
 
 def _names(file: Path) -> Iterator[str]:

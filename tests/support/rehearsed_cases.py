@@ -1,5 +1,8 @@
 """What is rehearsed: every method, loss term and choice of the package is in a training."""
 
+import itertools
+from collections.abc import Iterable
+
 from support.covering import in_turn
 from support.criterion_models import SMALL, TERMS
 from support.rehearsed import NEURONS, ON_GPU
@@ -65,10 +68,17 @@ METHODS = {
 }
 PRECISIONS = {"fp16": ("--fp16",), "fp32": (), "bf16": ("--bf16",)}
 MEMORY = {"stored": (), "computed again": ("--checkpoint-activations",)}
-TRAININGS = {
-    f"{name}, {precision}, {memory}": (*METHODS[name], *PRECISIONS[precision], *MEMORY[memory])
-    for name, precision, memory in in_turn(METHODS, PRECISIONS, MEMORY)
-}
+
+
+def _trainings(cases: Iterable[tuple[str, str, str]]) -> dict[str, tuple[str, ...]]:
+    return {
+        f"{name}, {precision}, {memory}": (*METHODS[name], *PRECISIONS[precision], *MEMORY[memory])
+        for name, precision, memory in cases
+    }
+
+
+TRAININGS = _trainings(in_turn(METHODS, PRECISIONS, MEMORY))
+EVERY = TRAININGS | _trainings(itertools.product(METHODS, PRECISIONS, MEMORY))
 # flags, beam, and whether in half precision
 SEARCHES = {
     "beam": ((*BASE, *TWO_STAGE), 3, False),

@@ -1,6 +1,6 @@
 """What is particular to the tables of one paper: losses, originals, masks, pivots, pictures.
 
-What flags a system has at its scales is held by test_golden.py.
+What flags a system has at full size is held by test_golden.py.
 """
 
 from itertools import pairwise
@@ -98,6 +98,7 @@ def test_table_2_begins_with_what_is_converted(scale: str) -> None:
             assert original[f"{side}-attention-heads"] == found["tdo-heads"]
 
 
+@pytest.mark.full
 def test_figures_of_the_tdo_paper_have_a_place_for_every_system() -> None:
     m = words(planned("tdo", "figure5"), "drawing")
     assert [[*places(sweep).values()] for sweep in m] == [

@@ -89,6 +89,7 @@ def test_the_last_update_has_a_checkpoint_to_test(paper: str, scale: str, least:
     assert len(names) > 20
 
 
+@pytest.mark.full
 def test_estimates_are_of_the_papers_sizes(capsys: pytest.CaptureFixture[str]) -> None:
     def counts(*words: str) -> dict[str, str]:
         said, _ = told(capsys, "reproduce", *words, "--estimate", "--out", RUN)

@@ -127,6 +127,7 @@ def test_the_tools_of_prepare_corpus_clean_as_the_rules_say(tmp_path):
     assert written == ["".join(f"{row[number]}\n" for row in kept) for number in (0, 1)]
 
 
+@pytest.mark.full
 def test_a_worker_of_two_stores_half():
     *_, one, two = sharded_bytes.rows([1, 2], keep=False)
     whole, half = ([float(cell) for cell in row.split("|")[2:5]] for row in (one, two))

@@ -56,6 +56,7 @@ def test_its_loss_without_instrucl_is_for_any_model():
     assert torch.equal(criterion(model, batch)[0], stock(model, batch)[0])
 
 
+@pytest.mark.full
 def test_a_user_dir_for_fairseq_train_and_generate(tmp_path):
     """In processes of their own; the package's model translates alike with those parameters."""
     words = (*BASE, *TAG, *CONCATENATING, *PLAIN, "--plain-instrucl", "--max-update", "4")

@@ -10,6 +10,7 @@ from speed.command import version_of_ctranslate2
 from speed.jobs import Job
 from speed.plan import ALL, CONCATENATING, OURS, SMALL, STOCK
 from speed.text import embedded
+from support.covering import mostly_full
 from support.data import kept_logging
 
 from tdo_plugin.launch.training import last_value
@@ -169,7 +170,7 @@ def test_what_is_compared(refused, monkeypatch):
         version_of_ctranslate2()
 
 
-@pytest.mark.parametrize("norm", ["pre", "post"])
+@pytest.mark.parametrize("norm", mostly_full(["pre", "post"]))
 def test_both_translate_alike(norm, running, tmp_path):
     """The same weights, the same steps, and with beam 1 the same words."""
     words = ("--tdo-norm", norm)
@@ -186,6 +187,7 @@ def test_both_translate_alike(norm, running, tmp_path):
     assert 0 < replace(ours.job, cpu_time=True).timed(0, theirs.step) < 10
 
 
+@pytest.mark.full
 def test_int8(running, tmp_path):
     """Ours is in int8; theirs takes a quarter."""
     runner = running.Decoding(decoding(plan.INT8), tmp_path)

@@ -10,6 +10,7 @@ from itertools import chain
 
 import pytest
 from fairseq.data.indexed_dataset import MMapIndexedDataset
+from support.covering import mostly_full
 from support.data import CROSS_ENTROPY, TAG, TDO, TRAIN, built, train
 from support.layouts.sentences import sentence
 
@@ -139,7 +140,7 @@ def test_what_was_interrupted_goes_on(text, out, monkeypatch):
     assert check_folder(str(out)) > 50
 
 
-@pytest.mark.parametrize("sharded", [True, False])
+@pytest.mark.parametrize("sharded", mostly_full([False, True]))
 def test_other_text_or_segmentation_is_refused(text, out, monkeypatch, refused, sharded):
     if not sharded:
         monkeypatch.setattr(background_preparation, "LINES", 1000)
@@ -217,7 +218,9 @@ def blank(text, number):
     path.write_text("\n".join(lines), encoding="utf-8")
 
 
-@pytest.mark.parametrize("pairs", [PAIRS, ("en-fr",)], ids=["of several", "the only one"])
+@pytest.mark.parametrize(
+    ("pairs",), mostly_full([(("en-fr",),), (PAIRS,)]), ids=["the only one", "of several"]
+)
 def test_a_pair_of_which_nothing_is_left_in_a_shard(text, out, tmp_path, monkeypatch, pairs):
     blank(text, 3)
     for path in text.glob("*.*-*.*"):
@@ -253,6 +256,7 @@ def test_a_pair_of_which_nothing_is_left_in_a_shard(text, out, tmp_path, monkeyp
     assert number > 5  # passes
 
 
+@pytest.mark.full
 def test_a_pair_of_which_nothing_is_left_in_the_first_shard_is_refused(text, out, refused):
     blank(text, 1)
     for _ in range(2):
@@ -274,7 +278,7 @@ def test_the_last_epoch_waits_for_no_further_shard(text, out, tmp_path):
     assert math.isfinite(logs[-1]["loss"])
 
 
-@pytest.mark.parametrize("draw", [(), ("--virtual-epoch-size", "90", *KEYED)])
+@pytest.mark.parametrize(("draw",), mostly_full([((),), (("--virtual-epoch-size", "90", *KEYED),)]))
 def test_losses_do_not_depend_on_how_fast_the_text_comes(text, out, tmp_path, draw):
     start(text, out)
     path, losses = read_data_folder(out).path, []

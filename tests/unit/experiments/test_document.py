@@ -1,6 +1,7 @@
 """Files of experiments: what is refused, with its place; and the files that come along."""
 
 import pytest
+from support.covering import mostly_full
 from support.experiments import TEXT, document
 
 from tdo_plugin.cli.reproduce_plan import check_commands
@@ -36,7 +37,7 @@ def test_mistakes_are_said_with_their_line(tmp_path, refused):
             find(name if name == "opus10" else str(tmp_path / name))
 
 
-@pytest.mark.parametrize("name", names())
+@pytest.mark.parametrize("name", mostly_full(names()))
 def test_files_that_come_along_resolve_at_every_scale(name, tmp_path):
     """And `tdo` takes their commands."""
     read = find(name)

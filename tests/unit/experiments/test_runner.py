@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 from psutil import process_iter
-from support.covering import mostly_full
 from support.experiments import noted, planned, started, use_stand_in
 from support.processes import until
 
@@ -237,7 +236,8 @@ def test_an_ended_training_goes_on(tmp_path, monkeypatch):
     assert len(starts) == 1  # going on with its own checkpoint it does not begin with another's
 
 
-@pytest.mark.parametrize("kills", mostly_full([6, 30]))
+@pytest.mark.full
+@pytest.mark.parametrize("kills", [6, 30])
 def test_killed_again_and_again_it_makes_what_an_undisturbed_run_makes(
     kills, tmp_path, monkeypatch
 ):

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from support import slurm_stand_in
+from support.covering import mostly_full
 from support.experiments import noted, planned, started, use_stand_in
 from support.processes import until
 
@@ -146,7 +147,7 @@ def test_a_job_that_is_gone_without_a_word_is_told(tmp_path, slurm, monkeypatch)
     assert troubles[TRAINING].startswith("left Slurm's queue: ")
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("number", mostly_full([signal.SIGTERM, signal.SIGINT]))
 def test_a_runner_that_is_ended_cancels_its_jobs_which_go_on_later(
     tmp_path, slurm, monkeypatch, number
 ):
@@ -164,7 +165,7 @@ def test_a_runner_that_is_ended_cancels_its_jobs_which_go_on_later(
     assert [words[0] for words in noted(tmp_path)].count("corpus") == 1
 
 
-@pytest.mark.parametrize("meanwhile", ["it trains", "it has ended"])
+@pytest.mark.parametrize("meanwhile", mostly_full(["it trains", "it has ended"]))
 def test_the_jobs_of_a_runner_that_was_killed_are_waited_for(
     tmp_path, slurm, monkeypatch, meanwhile
 ):

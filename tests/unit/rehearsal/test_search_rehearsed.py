@@ -29,6 +29,7 @@ def test_analyses(analysis, model):
     assert not ANALYSES[analysis](*ANALYSED[model]).unknown()
 
 
+@pytest.mark.full
 def test_every_place_of_the_table_is_met():
     beginnings = ("all terms, other choices", "adapters", "general neurons", "back-translation")
     met = set()

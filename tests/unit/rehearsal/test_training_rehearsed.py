@@ -5,8 +5,9 @@ import enum
 import typing
 
 import pytest
+from support.covering import mostly_full
 from support.rehearsed import ROWS, VOCABULARY, made, rehearse_training
-from support.rehearsed_cases import METHODS, TRAININGS
+from support.rehearsed_cases import EVERY, METHODS, TRAININGS
 
 from tdo_plugin.criterions.label_smoothed_cross_entropy_terms import TermsConfig
 from tdo_plugin.criterions.term_list import TERMS
@@ -27,9 +28,9 @@ def small_blocks(monkeypatch):
     monkeypatch.setattr(lexical_loss, "ROWS", ROWS)
 
 
-@pytest.mark.parametrize("name", TRAININGS)
+@pytest.mark.parametrize("name", mostly_full(EVERY, quick=len(TRAININGS)))
 def test_waits_only_where_it_is_known(name):
-    update, validation, size = rehearse_training(*TRAININGS[name])
+    update, validation, size = rehearse_training(*EVERY[name])
     assert not update.unknown() + validation.unknown()
     assert update.units["update"] == 1
     for found in (update, validation):
