@@ -15,7 +15,7 @@ PATIENCE = 3  # seconds for the remaining processes of a killed run to end
 
 
 @contextmanager
-def alone(out: Path, option: str = "--out", patience: float = PATIENCE) -> Iterator[int]:
+def alone(out: Path, option: str = "--out", patience: float | None = None) -> Iterator[int]:
     """Lock a folder against other runs; it is created if it is missing.
 
     A process that an earlier run left holds the lock until it ends (if it was forked or got the
@@ -24,7 +24,7 @@ def alone(out: Path, option: str = "--out", patience: float = PATIENCE) -> Itera
     Args:
         out: the folder.
         option: that sets it, for messages.
-        patience: seconds to wait for another run to end.
+        patience: seconds to wait for another run to end; None: :data:`PATIENCE`.
 
     Yields:
         The lock's file descriptor.
@@ -40,7 +40,7 @@ def alone(out: Path, option: str = "--out", patience: float = PATIENCE) -> Itera
             f"`{option}` must be a folder to write to; {out} gave: {error.strerror}"
         ) from None
     with lock as stream:
-        until = time.monotonic() + patience
+        until = time.monotonic() + (PATIENCE if patience is None else patience)
         while not _taken(stream):
             if time.monotonic() > until:
                 raise UserError(

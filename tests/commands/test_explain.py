@@ -28,6 +28,7 @@ def test_explain_writes_one_small_file(tmp_path, capsys):
     assert all(each["text"] == text for each in explanations)
 
 
+@pytest.mark.full
 def test_a_page_that_would_be_too_large_has_mean_weights(models, monkeypatch):
     def heads():
         html = explained_page.explained_page(models[:1], TEXT, "de", ["fr"])

@@ -67,7 +67,9 @@ def test_trained_resumed_and_decoded(system, tmp_path):
 OWN_PARTS = ("--tdo-adapter-dim", "5", "--tdo-target-attention", "all")
 
 
-@pytest.mark.parametrize("system", [(), ENCODER_DECODER], ids=["two stages", "encoder-decoder"])
+@pytest.mark.parametrize(
+    ("system",), mostly_full([((),), (ENCODER_DECODER,)]), ids=["two stages", "encoder-decoder"]
+)
 def test_adapters_target_specific_attention_and_ffn_experts(system, tmp_path):
     """One direction is decoded by its own adapter, which is found by the checkpoint's pairs."""
     flags = (*BASE, *CROSS_ENTROPY, *TDO, *system, *OWN_PARTS, "--tdo-ffn-experts", "target")

@@ -1,11 +1,13 @@
 """The pages of `tdo serve`, `tdo explain` and `tdo report` in a headless browser."""
 
+import itertools
 import re
 import shutil
 import threading
 
 import pytest
 from playwright.sync_api import sync_playwright
+from support.covering import mostly_full
 from support.score_sheets import HOSTILE, sheet
 from support.served import embedded
 
@@ -268,8 +270,9 @@ def test_the_order_of_the_tab_key(tab, server):
     assert order == ["source", "targets", "first", "second", "go"]
 
 
-@pytest.mark.parametrize("width", [320, 800])
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize(
+    ("width", "scheme"), mostly_full(itertools.product([320, 800], ["light", "dark"]), quick=2)
+)
 def test_windows_and_colours(tab, server, width, scheme):
     page = tab(server.url, width=width, color_scheme=scheme)
     assert not scrolls_sideways(page)

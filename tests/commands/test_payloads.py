@@ -200,6 +200,7 @@ def tried(command, names, tmp_path, trap, capsys):
             trap.check()
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("command", COMMANDS)
 def test_the_command_itself_goes_through(command, tmp_path, capsys):
     """So that what follows tests what it says; some want another model, and say so."""

@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 from support.commands import environment
-from support.covering import mostly_full
 from support.data import CROSS_ENTROPY, TAG, TDO, TRAIN, train
 from support.folders import contents
 from support.processes import wait_for_files
@@ -63,8 +62,8 @@ def whole(text) -> Path:
     return out
 
 
-@pytest.mark.long
-@pytest.mark.parametrize("stop", mostly_full([signal.SIGKILL, signal.SIGINT]))
+@pytest.mark.full
+@pytest.mark.parametrize("stop", [signal.SIGKILL, signal.SIGINT])
 def test_a_run_that_was_stopped_goes_on(text, whole, tmp_path, stop):
     out = tmp_path / "data"
     process = started(text, out)

@@ -10,6 +10,7 @@ import threading
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 
+import pytest
 from support.processes import until
 from support.served import (
     EXPLAIN,
@@ -157,6 +158,7 @@ def test_an_error_of_the_model_is_not_the_client_s(models, monkeypatch, capsys):
         assert server.asked("POST", "/api/explain", EXPLAIN)[0] == 200
 
 
+@pytest.mark.full
 def test_forty_requests_at_once(models):
     with served(models, Limits(rate=100_000, waiting=200)) as server:
 

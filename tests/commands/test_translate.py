@@ -155,6 +155,7 @@ def test_a_free_tag_is_fairseq_generates():
     assert sum(scored) > sum(charged)
 
 
+@pytest.mark.full
 def test_a_free_tag_is_fairseq_interactives():
     line = lines(prepared().root / "reference/test.de")[0]
     pieces = " ".join(load_model(prepared().root / "spm.model").encode(line, out_type=str))
@@ -169,6 +170,7 @@ def test_a_free_tag_is_fairseq_interactives():
     assert scores(done.stdout)[0] == pytest.approx(expected[0], abs=1e-4)
 
 
+@pytest.mark.full
 def test_a_free_tag_is_one_of_the_folders_settings(translate, refused, tmp_path):
     """Where it is off, it is not named, so that folders of before are taken further."""
     words = ("--path", trained(*TAGGED), "--pairs", "de-fr", "--max-len-b", SHORT, "--out")
@@ -185,7 +187,9 @@ def test_a_free_tag_is_one_of_the_folders_settings(translate, refused, tmp_path)
         refused(*command, names="was made with different free_tag")
 
 
-@pytest.mark.parametrize("flags", [(), ("--decoder-langtok", "--lang-tok-replacing-bos-eos")])
+@pytest.mark.parametrize(
+    ("flags",), mostly_full([((),), (("--decoder-langtok", "--lang-tok-replacing-bos-eos"),)])
+)
 def test_a_free_tag_is_refused_where_none_is_forced(flags, refused):
     with refused.raised("tdo translate", names="--free-tag"):
         decoded("de-fr", trained(*flags), free_tag=True)

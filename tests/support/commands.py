@@ -11,12 +11,14 @@ import subprocess
 import sys
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import pytest
 from support.data import PACKAGE, kept_logging
 from support.processes import finished, heard
 
 from tdo_plugin.cli import main
+from tdo_plugin.runtime import lock
 
 
 def warning_filters() -> str:
@@ -60,7 +62,8 @@ def two_workers(*flags, save_dir) -> str:
 
 def exit_code(*words: object) -> Any:
     """How `tdo` ends in this process."""
-    with kept_logging():
+    # where another run has the folder, it is not about to end
+    with kept_logging(), mock.patch.object(lock, "PATIENCE", 0.1):
         try:
             return main(list(map(str, words)))
         except SystemExit as end:

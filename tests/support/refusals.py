@@ -19,7 +19,6 @@ from support import commands, data
 from support.made import PLACE, ROOT
 
 from tdo_compat.errors import one_line
-from tdo_plugin.cli import main
 
 GENERAL = {
     rf"{PLACE}/(\w+)-[0-9a-f]{{12}}": r"MADE/\1",
@@ -93,11 +92,7 @@ class Refused:
 
     def _here(self, words: list[str], code: int) -> str:
         self._capsys.readouterr()
-        with data.kept_logging():
-            try:
-                actual = main(words)
-            except SystemExit as end:
-                actual = end.code
+        actual = commands.exit_code(*words)
         said = self._capsys.readouterr().err
         assert actual == code, said
         assert "Traceback" not in said, said

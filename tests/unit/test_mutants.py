@@ -2,9 +2,11 @@
 
 import ast
 
+import pytest
 from support.mutants import ROOMS, ROOT, draw
 
 
+@pytest.mark.full
 def test_a_drawn_fault_changes_one_place_of_a_function() -> None:
     drawn = draw(60, seed=7)
     assert len(drawn) == 60 and {mutant.path.split("/")[1] for mutant in drawn} == set(ROOMS)

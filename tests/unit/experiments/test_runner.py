@@ -219,6 +219,7 @@ def test_a_tables_folder_has_what_was_asked_for_last(tmp_path):
     assert (folder / "curve.svg").is_file()
 
 
+@pytest.mark.full
 def test_an_ended_training_goes_on(tmp_path, monkeypatch):
     monkeypatch.setenv("TRAINS", "3")
     table = planned(tmp_path, "parts", "toy", 1, "tdo+robt")
