@@ -205,9 +205,19 @@ def _scores_are_meant(folder: Path, _: Said) -> bool:
     """What is read says what the file says, and the numbers fit each other."""
     document = json.loads((folder / "scores.json").read_text())
     written = json.loads(json.dumps(as_json(read_sheet(folder / "scores.json"))))
-    # what has a default may be left out
-    left_out = [written.pop(name) for name in set(written) - set(document)]
-    return written == document and not any(left_out) and _fit(document)
+    return _same(written, document) and _fit(written)
+
+
+def _same(read: Any, stands: Any) -> bool:
+    """Whether what was read is what stands there; what may be left out is empty then."""
+    if isinstance(read, dict) and isinstance(stands, dict):
+        left_out = (value for name, value in read.items() if name not in stands)
+        return not any(left_out) and all(
+            name in read and _same(read[name], value) for name, value in stands.items()
+        )
+    if isinstance(read, list) and isinstance(stands, list):
+        return len(read) == len(stands) and all(map(_same, read, stands))
+    return bool(read == stands)
 
 
 def _fit(sheet: dict[str, Any]) -> bool:
@@ -220,7 +230,9 @@ def _fit(sheet: dict[str, Any]) -> bool:
         all(0 <= values.get(key, 0) <= 100 for values in scores for key in ("bleu", "chrf", "off"))
         and all(values.get("ter", 0) >= 0 and values.get("perplexity", 1) >= 1 for values in scores)
         and all(abs(sum(row["shares"].values()) - 100) < 1e-6 for row in rows if row["shares"])
-        and all(sum(row["languages"].values()) == row["sentences"] for row in rows)
+        and all(
+            sum(row["languages"].values()) == row["sentences"] for row in rows if row["languages"]
+        )
         and all(abs(d["system"] - d["baseline"] - d["difference"]) < 1e-6 for d in pairs)
         and all(d["low"] <= d["high"] and 0 <= d["p"] <= 1 for d in pairs)
     )
