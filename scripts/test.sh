@@ -43,8 +43,9 @@ export OMP_NUM_THREADS=1
 # compile this project again; so it is cached in .venv.
 export PYTHONPYCACHEPREFIX=$VENV/bytecode
 unset PYTHONDONTWRITEBYTECODE
-# They make and remove tens of thousands of files, in memory where 4 GB are free.
-if [[ -z ${TMPDIR:-} && $(df -k --output=avail /dev/shm 2>/dev/null | tail -1) -gt 4000000 ]]; then
+# They make and remove tens of thousands of files: in memory, where 4 GB are free and programs may run.
+if [[ -z ${TMPDIR:-} && $(df -k --output=avail /dev/shm 2>/dev/null | tail -1) -gt 4000000 ]] &&
+  ! grep -q ' /dev/shm .*noexec' /proc/mounts; then
   export TMPDIR=/dev/shm
 fi
 run .venv/bin/ruff check .
