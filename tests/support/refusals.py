@@ -24,6 +24,7 @@ GENERAL = {
     rf"{PLACE}/(\w+)-[0-9a-f]{{12}}": r"MADE/\1",
     r"127\.0\.0\.1:\d+": "127.0.0.1:PORT",
     r"\b[0-9a-f]{16}\b": "DIGEST",
+    r"[^\s(]+/bin/python -m pip\b": "pip",  # where the environment is not active
     # other people's words, which change with their versions
     r"\w[\w ,']*: line \d+ column \d+ \(char \d+\)": "JSON'S WORDS",
     r"(?<=Error while deserializing header: ).*": "WORDS OF SAFETENSORS",
