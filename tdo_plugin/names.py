@@ -60,6 +60,8 @@ def check_directions(names: Iterable[object], place: str) -> None:
 
 def on_one_line(text: str) -> bool:
     """Whether text has no control characters and no line or paragraph separators."""
+    if text.isprintable():  # most are, and it is quick
+        return True
     return not any(unicodedata.category(character) in _CONTROL for character in text)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import shlex
-from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
+from collections.abc import Hashable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -29,6 +29,7 @@ def planned(args: argparse.Namespace) -> tuple[Plan, list[PlannedTable]]:
     Raises:
         UserError: an unknown file, table, scale or option.
     """
+    from tdo_plugin.experiments.given import check_inputs_used, check_options_used
     from tdo_plugin.experiments.library import find, setting_of
     from tdo_plugin.experiments.plan import Inputs, Plan
     from tdo_plugin.experiments.rows import tables_with
@@ -63,29 +64,17 @@ def planned(args: argparse.Namespace) -> tuple[Plan, list[PlannedTable]]:
 
     plan, tables = tables_of(setting)
     steps = plan.graph.closure([goal for table in tables for goal in table.goals])
-    _check_used(given, setting, paths, steps, run_folder, tables_of)
+    options, key = [name for name in given if name in document.options], _keys(plan, tables)
+    check_options_used(options, setting, key, lambda other: _keys(*tables_of(other)))
+    commands = [command for step in steps for command in step.commands]
+    check_inputs_used({name: paths[name] for name in given if name in paths}, commands, run_folder)
     check_commands(plan, steps)
     return plan, tables
 
 
-def _check_used(
-    given: Collection[str],
-    setting: Setting,
-    paths: Mapping[str, Path],
-    steps: Sequence[Step],
-    run_folder: Path,
-    tables_of: Callable[[Setting], tuple[Plan, list[PlannedTable]]],
-) -> None:
-    """Raise UserError for an option without effect."""
-    from tdo_plugin.experiments.given import check_inputs_used, check_options_used
-
-    def come_to(setting: Setting) -> Hashable:
-        plan, tables = tables_of(setting)
-        return tuple(plan.graph.key(goal) for table in tables for goal in table.goals)
-
-    check_options_used([name for name in given if name in setting.options], setting, come_to)
-    commands = [command for step in steps for command in step.commands]
-    check_inputs_used({name: paths[name] for name in given if name in paths}, commands, run_folder)
+def _keys(plan: Plan, tables: Sequence[PlannedTable]) -> Hashable:
+    """What the tables' steps come to."""
+    return tuple(plan.graph.key(goal) for table in tables for goal in table.goals)
 
 
 def check_commands(plan: Plan, steps: Sequence[Step]) -> None:

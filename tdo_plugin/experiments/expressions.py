@@ -13,6 +13,7 @@ import math
 import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import permutations
 from typing import Any
 
@@ -88,12 +89,17 @@ class Expression:
     text: str
 
 
-def parts(template: str) -> Iterator[str | Expression]:
-    """The literal texts and the expressions of a template, alternating.
+@cache  # a template is read for each system and each way of resolving references
+def parts(template: str) -> tuple[str | Expression, ...]:
+    """The literal texts, if not empty, and the expressions of a template, in order.
 
     Raises:
         ValueError: unbalanced braces.
     """
+    return tuple(piece for piece in _parts(template) if piece != "")
+
+
+def _parts(template: str) -> Iterator[str | Expression]:
     literal, place = "", 0
     while place < len(template):
         mark = template[place]
@@ -129,11 +135,16 @@ def evaluate(text: str, names: Mapping[str, Any]) -> Any:
         ValueError: invalid syntax, an unknown variable, or a failing operation.
     """
     try:
-        return _value(ast.parse(text.strip(), mode="eval").body, names)
+        return _value(_parsed(text), names)
     except SyntaxError:
         raise ValueError(f"{text} is not an expression") from None
     except (ArithmeticError, TypeError, LookupError) as error:
         raise ValueError(f"{text} failed: {error}") from None
+
+
+@cache
+def _parsed(text: str) -> ast.expr:
+    return ast.parse(text.strip(), mode="eval").body
 
 
 def _value(node: ast.AST, names: Mapping[str, Any]) -> Any:
@@ -234,7 +245,7 @@ class Scope(Mapping[str, Any]):
         if not isinstance(template, str):
             return template
         try:
-            pieces = [piece for piece in parts(template) if piece != ""]
+            pieces = parts(template)
             values = [self._piece(piece) for piece in pieces]
         except UserError:
             raise  # the message already has its place

@@ -13,19 +13,22 @@ Command = Sequence[str]
 
 
 def check_options_used(
-    given: Iterable[str], setting: Setting, come_to: Callable[[Setting], Hashable]
+    given: Iterable[str],
+    setting: Setting,
+    made: Hashable,
+    come_to: Callable[[Setting], Hashable],
 ) -> None:
     """Check that the given options of the file have an effect.
 
     Args:
         given: the options' names.
         setting: the setting with their values.
-        come_to: returns a key of a setting's steps; equal keys mean equal steps.
+        made: a key of the setting's steps.
+        come_to: returns the key of another setting's steps; equal keys mean equal steps.
 
     Raises:
         UserError: an option has no effect with any of its values.
     """
-    made = come_to(setting)
     for name in given:
         option, value = setting.document.options[name], setting.options[name]
         others = [other for other in option.choices if other != value]
