@@ -10,6 +10,7 @@ target positions, d model width, f inner size of an FFN, V vocabulary.
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import astuple, dataclass, fields
+from functools import lru_cache
 
 import torch
 from torch import nn
@@ -45,6 +46,7 @@ TARGET_LAYERS = {
 }
 
 
+@lru_cache(maxsize=4)  # nobody changes it, and estimates of one training ask several times
 def outline(spec: ModelSpec, source_vocabulary: int, target_vocabulary: int) -> TranslationModel:
     """The model without memory for its parameters (on torch's meta device).
 

@@ -119,8 +119,8 @@ def stock(name, *flags):
         program.main(convert_namespace_to_omegaconf(parsed()), **overrides)
 
 
-def training(path, folder, option):
-    flags = (*BASE, "--max-update", "151", "--disable-validation", "--no-save")
+def training(path, folder, option, last_update):
+    flags = (*BASE, "--max-update", last_update, "--disable-validation", "--no-save")
     train(folder / "training", *flags, option, str(path), data=prepared().root)
 
 
@@ -140,9 +140,11 @@ FAIRSEQ = {
     ),
     "fairseq-interactive": interactive,
     "fairseq-validate": validating,
-    "fairseq-train --restore-file": functools.partial(training, option="--restore-file"),
+    "fairseq-train --restore-file": functools.partial(
+        training, option="--restore-file", last_update="151"
+    ),
     "fairseq-train --finetune-from-model": functools.partial(
-        training, option="--finetune-from-model"
+        training, option="--finetune-from-model", last_update="1"
     ),
 }
 TDO = {
