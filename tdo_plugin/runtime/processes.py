@@ -7,18 +7,19 @@ soon after their parent, which may have been killed.
 from __future__ import annotations
 
 import ctypes
-import multiprocessing
 import os
 import signal
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterable
-from multiprocessing.connection import Connection
-from multiprocessing.process import BaseProcess
-from typing import Any, Literal, NoReturn
+from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 from tdo_plugin.runtime.signals import ENDING, blocked
+
+if TYPE_CHECKING:
+    from multiprocessing.connection import Connection
+    from multiprocessing.process import BaseProcess
 
 Method = Literal["fork", "spawn"]
 
@@ -38,6 +39,8 @@ def start(
         daemon: whether this process, when it exits, ends the process instead of waiting for it; a
             daemon cannot start processes.
     """
+    import multiprocessing  # slow to import, and most commands do not need it
+
     context: Any = multiprocessing.get_context(method)  # the base class has no Process
     connection, child_end = context.Pipe()
     process = context.Process(target=_run, args=(child_end, body, args, os.getpid()), daemon=daemon)

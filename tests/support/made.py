@@ -4,6 +4,7 @@ import ast
 import functools
 import hashlib
 import inspect
+import os
 import shutil
 import time
 from collections.abc import Callable, Iterator
@@ -79,11 +80,16 @@ def code_of(file: Path) -> set[Path]:
 @functools.cache
 def _imported(file: Path) -> set[Path]:
     """The files that this one imports, in functions too."""
-    names = _names(file)
-    parents = {".".join(name.split(".")[:end]) for name in names for end in range(1, 9)}
-    places = [source.joinpath(*name.split(".")) for name in parents for source in SOURCES]
-    files = {*(place / "__init__.py" for place in places), *(p.with_suffix(".py") for p in places)}
-    return {path for path in files if path.is_file() and ROOT in path.parents}
+    parents = {".".join(name.split(".")[:end]) for name in set(_names(file)) for end in range(1, 9)}
+    return set().union(*map(_files, parents))
+
+
+@functools.cache
+def _files(module: str) -> set[Path]:
+    """Where a module's code may be; a package and a file of one name are both taken."""
+    places = [os.path.join(source, *module.split(".")) for source in SOURCES]
+    files = [f"{place}{ending}" for place in places for ending in ("/__init__.py", ".py")]
+    return {path for path in map(Path, filter(os.path.isfile, files)) if ROOT in path.parents}
 
 
 def _names(file: Path) -> Iterator[str]:
