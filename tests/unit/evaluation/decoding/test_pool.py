@@ -1,6 +1,7 @@
 """How a worker takes the end of its parent; the model and the job are stand-ins."""
 
 import multiprocessing
+import os
 import signal
 from collections.abc import Callable
 from pathlib import Path
@@ -9,8 +10,9 @@ from typing import Any
 
 import pytest
 
-from tdo_plugin.evaluation.decoding.pool import _Pool
+from tdo_plugin.evaluation.decoding.pool import _Pool, _receive
 from tdo_plugin.evaluation.decoding.worker import serve
+from tdo_plugin.runtime.processes import start
 
 
 @pytest.fixture(autouse=True)
@@ -107,3 +109,23 @@ def test_all_workers_are_asked_to_end_before_any_is_waited_for():
     pool.workers = [worker("one"), worker("two")]
     pool.end()
     assert calls == ["stop one", "stop two", "wait for one", "wait for two"]
+
+
+def die(connection: Any) -> None:
+    connection.recv()
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def test_a_worker_that_dies_costs_its_job_and_leaves_its_device():
+    connection, process = start(die, method="fork")
+    worker: Any = SimpleNamespace(
+        job="de-fr", connection=connection, process=process, device="cuda:1", stop=lambda: None
+    )
+    worker.wait = process.join
+    pool = _Pool(SimpleNamespace(), ["cuda:0"], {})
+    pool.workers = [worker]
+    connection.send("begin")
+    event = _receive(pool, worker)
+    assert (event.kind, event.job) == ("failed", "de-fr")
+    assert event.text == "its worker ended with signal 9; out of memory?"
+    assert not pool.workers and [*pool._free] == ["cuda:0", "cuda:1"]
