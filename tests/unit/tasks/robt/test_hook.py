@@ -263,10 +263,10 @@ def entries(drawn, translated, words, seconds, **languages):
 
 
 def test_what_is_logged():
-    """Two updates, the first of two batches."""
+    """Two updates, the first of two batches; no more digits than are of use."""
     task, _, _ = lively(*TAG)
     first = [entries(4, 3, 12, 0.5, de=3, fr=1), entries(4, 1, 2, 0.25, en=4)]
-    second = [entries(8, 8, 46, 0.25, es=8)]
+    second = [entries(8, 8, 46, 0.2507, es=8)]
     assert logged(task, first, second) == {
         "robt_seconds": 0.5,
         "robt_dropped": 0.25,
