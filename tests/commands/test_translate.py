@@ -287,6 +287,6 @@ def test_a_folder_is_averaged_as_the_protocol_has_it(refused):
     assert path.name == "average-last-3.pt" and len(names) == 3
     assert decoded_checkpoints.resolve(str(folder), "last-3", messages.append) == (path,)
     assert ["average of" in messages[0], "is already the average" in messages[1]] == [True, True]
-    for average in ("last-5", "newest"):
+    for average in ("last-5", "last-few", "newest-3"):
         with refused.raised(average, names="--average"):
             decoded_checkpoints.resolve(str(folder), average, messages.append)

@@ -11,6 +11,7 @@ import pytest
 from tdo_plugin.cli import score
 from tdo_plugin.evaluation.score_sheet import ScoreSheet
 from tdo_plugin.evaluation.sheet_reading import read_sheet
+from tdo_plugin.metrics.segments import Unavailable
 
 GERMAN = ["ein rotes Haus steht dort", "kein Wasser ist hier", "wir lesen drei gute Bücher"]
 FRENCH = ["une maison rouge est là", "il n'y a pas d'eau ici", "nous lisons trois bons livres"]
@@ -131,10 +132,12 @@ def test_a_metric_that_is_missing_or_fails_leaves_the_others(tmp_path, good, mon
     assert sheet.metrics == ("bleu", "comet")
     assert "COMET is missing" in capsys.readouterr().err
 
-    failing = SimpleNamespace(key="comet", score=Mock(side_effect=KeyError("pretrained_model")))
-    monkeypatch.setattr("tdo_plugin.metrics.comet.Comet", lambda *_: failing)
-    code, sheet = run(tmp_path, *words)
-    assert code == 1 and sheet.missing == {"comet": "KeyError: 'pretrained_model'"}
+    reasons = {"no source": Unavailable("no source"), "KeyError: 'model'": KeyError("model")}
+    for said, error in reasons.items():
+        failing = SimpleNamespace(key="comet", score=Mock(side_effect=error))
+        monkeypatch.setattr("tdo_plugin.metrics.comet.Comet", lambda *_, it=failing: it)
+        code, sheet = run(tmp_path, *words)
+        assert code == 1 and sheet.missing == {"comet": said}
     assert sheet.mean("good", "en → X", "bleu") == pytest.approx(100)
     (good / "en-de.json").write_text('{"perplexity": 7.5}')  # of the others it is not known
     code, sheet = run(tmp_path, f"good={good}", "--metrics", "bleu,perplexity")

@@ -123,6 +123,7 @@ def equal(ours, theirs, usual=True):
             assert float(hypothesis["score"]) == pytest.approx(float(expected["score"]), abs=1e-6)
             parts, expected_parts = hypothesis["positional_scores"], expected["positional_scores"]
             torch.testing.assert_close(parts, expected_parts.to(parts), rtol=0, atol=1e-6)
+            assert hypothesis["alignment"].tolist() == expected["alignment"].tolist() == []
             mean = float(parts.mean())
             assert not usual or mean == pytest.approx(float(hypothesis["score"]), abs=2e-5)
 
