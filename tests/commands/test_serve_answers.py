@@ -73,7 +73,7 @@ SHARED = {
 }
 
 
-@pytest.mark.parametrize("name", mostly_full(SHARED, quick=2))
+@pytest.mark.parametrize("name", SHARED)
 def test_one_search_for_all_targets_changes_nothing(name):
     translator = translator_of(trained(*SHARED[name]), max_len_b=9)
     lines = [TEXT, "", "das alte Haus und der Hund"]

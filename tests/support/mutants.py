@@ -191,9 +191,11 @@ class Workshop:
                 path.write_text(source, encoding="utf-8")
             if code == pytest.ExitCode.OK:
                 return False
-            assert code != pytest.ExitCode.USAGE_ERROR, "the coverage is of other tests"
-            if code == pytest.ExitCode.INTERRUPTED:  # a test's file cannot be imported
+            if code in (pytest.ExitCode.INTERRUPTED, pytest.ExitCode.USAGE_ERROR):
+                # a test's file cannot be imported, or the test is not there
                 self._cache.unlink(missing_ok=True)
+                there = self._pytest("--collect-only", "@chosen.txt") == pytest.ExitCode.OK
+                assert there, "the coverage is of other tests"
                 return True
             again = self._pytest("--last-failed", "--last-failed-no-failures=none")
             # no tests: pytest was killed, and could not write which had failed

@@ -170,6 +170,13 @@ def test_a_difference_that_does_not_vary_says_nothing(sentences):
     assert row.difference > 50 and row.p == 1
 
 
+def test_a_difference_that_seldom_varies_says_something():
+    """Where most resamples are alike, also the two with the least difference."""
+    system, baseline = ({"a-b": segments(*scores)} for scores in ((5, *[0] * 400), [0] * 401))
+    row = compare("b", "a", "comet", system, baseline, {}, samples=20).directions["a-b"]
+    assert row.low == 0 < row.high and row.p < 1
+
+
 def test_only_shared_directions_count():
     system = {"a-b": segments(1, 2), "b-a": segments(3, 4)}
     baseline = {"b-a": segments(4, 5), "c-a": segments(4, 5)}
