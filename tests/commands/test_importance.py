@@ -256,9 +256,17 @@ def test_what_cannot_be_measured(importance, tmp_path):
 
 
 def test_mistakes(refused, tmp_path):
-    stock, reordered = tmp_path / "stock.pt", tmp_path / "reordered"
+    reordered = tmp_path / "reordered"
+    stock, outside = tmp_path / "stock.pt", tmp_path / "outside.pt"
     cfg = {"task": {"_name": "translation"}, "model": {"_name": "transformer"}}
     torch.save({"model": {}, "cfg": cfg}, stock)
+    cfg["task"] = {
+        "_name": "tdo_translation",
+        "langs": "en,../x",
+        "lang_pairs": "en-../x",
+        "lang_tok_style": "multilingual",
+    }
+    torch.save({"model": {}, "cfg": cfg}, outside)
     shutil.copytree(prepared().root, reordered)
     mark = reordered / "prepared.json"
     record = json.loads(mark.read_text(encoding="utf-8"))
@@ -271,6 +279,7 @@ def test_mistakes(refused, tmp_path):
         """
         neurons importance --cpu --path {model} --data {data} --out {folder}/theta
             --path {stock}                  :: --path
+            --path {outside}                :: ../x
             --path {english_german}         :: en-fr
             --pairs de-fr                   :: de-fr
             --pairs en-xx                   :: en-xx
@@ -289,6 +298,7 @@ def test_mistakes(refused, tmp_path):
         data=prepared().root,
         folder=tmp_path,
         stock=stock,
+        outside=outside,
         reordered=reordered,
         english_german=trained(*SHORT, "--langs", "en,de", "--lang-pairs", "en-de,de-en"),
     )

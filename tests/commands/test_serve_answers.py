@@ -4,6 +4,7 @@ import base64
 import math
 from argparse import Namespace
 from dataclasses import replace
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -77,7 +78,9 @@ SHARED = {
 def test_one_search_for_all_targets_changes_nothing(name):
     translator = translator_of(trained(*SHARED[name]), max_len_b=9)
     lines = [TEXT, "", "das alte Haus und der Hund"]
-    together = translator.translate_into("de", ["fr", "en", "de"], lines)
+    with mock.patch.object(translator, "_decode", wraps=translator._decode) as search:
+        together = translator.translate_into("de", ["fr", "en", "de"], lines)
+    assert search.call_count == (3 if name == "two tags" else 1)
     for target, hypotheses in together.items():
         alone = translator.translate_lines(f"de-{target}", lines)
         assert [each.text for each in hypotheses] == [each.text for each in alone]

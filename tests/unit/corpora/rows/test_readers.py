@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from tdo_plugin.corpora.description.schema import ConcreteSet, Member, Row
+from tdo_plugin.corpora.description.schema import ConcreteSet, Deal, Member, Row
 from tdo_plugin.corpora.description.wellformed import FORMATS
 from tdo_plugin.corpora.rows.readers import _TEXTS, SIDES, read
 
@@ -31,7 +31,7 @@ def source(tmp_path):
             **{"rows": "all", "options": {}, "deal": None},
         }
         concrete_set = ConcreteSet(format=form, members=tuple(files), **{**usual, **details})
-        return read(concrete_set, files)
+        return read(concrete_set, files, tmp_path / "scratch")
 
     return rows
 
@@ -52,6 +52,12 @@ def test_only_newlines_end_a_line_also_in_the_next_file(source):
     ]
     rows = source("lines", ["a", "b\nc\n"], ["1\n", "2\n3"])
     assert [*rows] == [("a", "1"), ("b", "2"), ("c", "3")]
+
+
+def test_rows_are_dealt_in_the_folder_given(source, tmp_path):
+    rows = source("lines", "1\n2\n3\n", "a\nb\nc\n", deal=Deal(0, 2, 0))
+    assert [*rows] == [("1", "a"), ("3", "c")]
+    assert (tmp_path / "scratch").is_dir()
 
 
 @pytest.mark.parametrize("encoding", ["latin-1", "utf-16", "gb18030"])

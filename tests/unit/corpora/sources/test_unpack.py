@@ -16,6 +16,7 @@ from support.folders import files_of
 from tdo_compat.settings import shown
 from tdo_plugin.corpora.description.schema import Archive
 from tdo_plugin.corpora.sources import unpack as unpacking
+from tdo_plugin.corpora.sources.archives import open_joined
 from tdo_plugin.corpora.sources.unpack import unpack
 from tdo_plugin.errors import UserError
 
@@ -129,6 +130,13 @@ def test_archives_within_archives(tmp_path, out, outer, inner):
     assert texts == expected
     inside = ["texts/it.tgz!/a.it", "texts/it.tgz!/b.it", "texts/nl.tgz!/a.nl"]
     assert below(out) == ["a.it", *inside]
+
+
+def test_parts_are_closed_with_the_whole(tmp_path):
+    with open_joined(stored(tmp_path, b"text\n", parts=2)) as stream:
+        whole = stream.raw
+        assert stream.read() == b"text\n" and not whole.closed
+    assert whole.closed and all(part.closed for part in whole._streams)
 
 
 def test_a_file_that_is_the_text_itself_is_not_copied_but_put_together(tmp_path, out):
