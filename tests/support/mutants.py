@@ -137,6 +137,11 @@ def draw(count: int, seed: int, rooms: Sequence[str] = ROOMS) -> list[Mutant]:
     return drawn
 
 
+def own_tests(mutant: Mutant) -> str:
+    """The folder of the tests of a mutant's folder."""
+    return "tests/unit/" + mutant.path.partition("/")[2].rpartition("/")[0] + "/"
+
+
 class Coverage:
     """Which tests run a line of the package, by the data file of a tier's coverage."""
 
@@ -146,13 +151,19 @@ class Coverage:
         self._data = coverage.CoverageData(str(data.resolve(strict=True)))
         self._data.read()
         self._lines = functools.cache(self._data.contexts_by_lineno)
+        self._measured = self._data.measured_contexts()
 
     def tests(self, mutant: Mutant) -> set[str]:
-        """Of the line that a mutant is in; of its whole file where the line is run by an import."""
+        """Of the line that a mutant is in; of its whole file where the line is run by an import.
+
+        Also all tests of its folder, since of a value that is kept only the first that asked for it
+        is known.
+        """
         lines = self._lines(str(ROOT / mutant.path))
         contexts = set(lines.get(mutant.line, []))
         if "" in contexts:
             contexts.update(*lines.values())
+        contexts.update(name for name in self._measured if name.startswith(own_tests(mutant)))
         return {PHASE.sub("", context) for context in contexts} - {""}
 
 
@@ -174,8 +185,7 @@ class Workshop:
 
         The file's own tests come first, and those that start commands last: they take longest.
         """
-        own = "tests/unit/" + mutant.path.partition("/")[2].rpartition("/")[0]
-        near = {name for name in tests if name.startswith(own)}
+        near = {name for name in tests if name.startswith(own_tests(mutant))}
         parts = {name for name in tests if name.startswith(("tests/unit", "tests/parity"))} - near
         return any(self._kill(mutant, some) for some in (near, parts, tests - near - parts))
 
