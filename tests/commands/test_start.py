@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from support.commands import told
+from support.covering import needs
 from support.own_folders import write_kind, write_parallel
 
 from tdo_plugin.cli import main
@@ -90,6 +91,7 @@ def test_a_test_sentence_that_is_too_long_is_refused_before_the_training(here, c
     assert not (here / "runs" / "in" / "transformer").exists()
 
 
+@needs("langdetect")
 def test_text_in_another_language_is_left_out(here, capsys):
     words = {
         "de": "Der kleine Hund läuft heute schnell über die grüne Wiese hinter unserem Haus",

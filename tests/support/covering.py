@@ -48,3 +48,6 @@ def needs(*modules: str) -> pytest.MarkDecorator:
     """A mark that skips a test where one of these, of `scripts/setup.sh --eval`, is missing."""
     missing = [module for module in modules if find_spec(module) is None]
     return pytest.mark.skipif(bool(missing), reason=f"not installed: {', '.join(missing)}")
+
+
+EVALUATION = needs("bert_score", "comet", "fasttext", "langdetect", "MeCab", "mecab_ko")

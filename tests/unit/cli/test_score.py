@@ -7,6 +7,7 @@ from types import SimpleNamespace
 from unittest.mock import Mock
 
 import pytest
+from support.covering import needs
 
 from tdo_plugin.cli import score
 from tdo_plugin.evaluation.score_sheet import ScoreSheet
@@ -122,6 +123,7 @@ def test_what_is_bad_leaves_the_others(tmp_path, good, capsys):
     assert "error: good de-en" in capsys.readouterr().err
 
 
+@needs("comet")
 def test_a_metric_that_is_missing_or_fails_leaves_the_others(tmp_path, good, monkeypatch, capsys):
     for name in ("HF_HUB_CACHE", "HF_HOME"):
         monkeypatch.setenv(name, str(tmp_path / "empty"))

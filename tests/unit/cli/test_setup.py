@@ -6,6 +6,7 @@ from importlib import metadata
 
 import pytest
 from support.commands import shown_commands, told
+from support.covering import EVALUATION
 
 from tdo_plugin import installation
 from tdo_plugin.cli import doctor, setup
@@ -52,12 +53,13 @@ def test_a_dry_run_says_all_commands(capsys, nothing_installed):
 
 
 @pytest.mark.full
+@EVALUATION
 def test_the_check_of_the_evaluation_passes():
-    """The tests' set-up has all of it."""
     words = [sys.executable, "-W", "ignore", "-c", setup.EVAL_CHECK]
     subprocess.run(words, check=True, capture_output=True)
 
 
+@EVALUATION
 def test_what_is_there_stays(capsys, monkeypatch):
     monkeypatch.setattr(setup, "_check", lambda: 0)
     assert told(capsys, "setup", "--eval")[0].splitlines() == [
