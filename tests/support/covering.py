@@ -50,4 +50,5 @@ def needs(*modules: str) -> pytest.MarkDecorator:
     return pytest.mark.skipif(bool(missing), reason=f"not installed: {', '.join(missing)}")
 
 
+# for tests of all that `scripts/setup.sh --eval` installs
 EVALUATION = needs("bert_score", "comet", "fasttext", "langdetect", "MeCab", "mecab_ko")
