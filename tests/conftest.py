@@ -90,7 +90,8 @@ def _table(
 def seeded() -> None:
     """No test depends on what ran before it."""
     if "torch" in sys.modules:
-        sys.modules["torch"].manual_seed(1)
+        # torch.manual_seed also writes down, in a millisecond, where a GPU's was asked for
+        sys.modules["torch"].default_generator.manual_seed(1)
 
 
 @pytest.fixture(scope="session")

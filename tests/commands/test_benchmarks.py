@@ -1,5 +1,6 @@
 """Benchmarks of models and text, run on small ones: deep starts, states of sources, letters."""
 
+import itertools
 import sys
 
 import deep_start
@@ -8,6 +9,7 @@ import letters_of_their_own
 import pytest
 import states_across_languages
 import torch
+from support.covering import one_in
 from support.prepared import prepared, trained
 from support.translating import lines
 
@@ -33,9 +35,10 @@ def started():
     return measured
 
 
-@pytest.mark.parametrize("attention", ["separate", "merged"])
-@pytest.mark.parametrize("norm", ["pre", "post"])
-@pytest.mark.parametrize("layers", [6, 12, 24])
+@pytest.mark.parametrize(
+    ("layers", "norm", "attention"),
+    one_in(5, itertools.product([6, 12, 24], ["pre", "post"], ["separate", "merged"])),
+)
 def test_outputs_of_deep_sublayers_start_small(layers, norm, attention, started):
     """Two matrices, so that the variance falls with the square of the depth; without it does not.
 

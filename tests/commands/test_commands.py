@@ -6,6 +6,7 @@ import sys
 
 import pytest
 from support.commands import environment, hypotheses, logged, scores, succeed
+from support.covering import mostly_full
 from support.data import (
     CROSS_ENTROPY,
     INSTRUCL,
@@ -66,7 +67,7 @@ def test_preprocess(tmp_path):
         assert (tmp_path / "out" / name).read_bytes() == (databin() / name).read_bytes()
 
 
-@pytest.mark.parametrize("task", ["tdo_translation", "translation_multi_simple_epoch"])
+@pytest.mark.parametrize("task", mostly_full(["tdo_translation", "translation_multi_simple_epoch"]))
 def test_train_validate(task, tmp_path):
     criterion = INSTRUCL if task == "tdo_translation" else CROSS_ENTROPY
     task_flags = (databin(), "--task", task, *TASK, *TAG)

@@ -70,7 +70,9 @@ def parsed(name: str, *words: str) -> Namespace:
     return options.parse_args_and_arch(parser(), input_args=[*line, *words])
 
 
-@pytest.mark.parametrize("name", ["train", "stock", "generate", "interactive", "validate"])
+@pytest.mark.parametrize(
+    "name", mostly_full(["train", "stock", "generate", "interactive", "validate"])
+)
 def test_commands_do_without_hydra(name: str) -> None:
     args = parsed(name)
     assert repr(QUICK(args)) == result(HYDRAS, args)
@@ -99,7 +101,7 @@ def test_every_choice(subtests: pytest.Subtests) -> None:
                 assert result(MENDED, args) == result(HYDRAS, args)
 
 
-@pytest.mark.parametrize("text", mostly_full(TEXTS, quick=6), ids=repr)
+@pytest.mark.parametrize("text", mostly_full(TEXTS, quick=2), ids=repr)
 def test_texts(text: str) -> None:
     args = parsed("generate")
     args.results_path = text

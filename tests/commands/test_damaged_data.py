@@ -1,5 +1,6 @@
 """Damaged data folders end in one line that names set and file, whatever command opens them."""
 
+import itertools
 import json
 import shutil
 from collections.abc import Callable
@@ -8,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from support.commands import told
+from support.covering import one_in
 from support.data import CROSS_ENTROPY, TAG, TDO, TRAIN, generate, train
 from support.prepared import LARGER, TASK, prepared, trained
 
@@ -48,8 +50,15 @@ def reworded(side: Path) -> None:
 DAMAGE = (beyond, flipped, reworded)
 
 
-@pytest.mark.parametrize("task", ["tdo_translation", "translation_multi_simple_epoch"])
-@pytest.mark.parametrize("split", ["train", "valid", "test"])
+@pytest.mark.parametrize(
+    ("split", "task"),
+    one_in(
+        3,
+        itertools.product(
+            ["train", "valid", "test"], ["tdo_translation", "translation_multi_simple_epoch"]
+        ),
+    ),
+)
 def test_stock_commands(split: str, task: str, refused, tmp_path: Path) -> None:
     """What opens such a set: a training, its validation, or fairseq-generate."""
     flags, out = ("--task", task, "--max-tokens", "600"), tmp_path / "out"

@@ -14,6 +14,7 @@ import torch
 from safetensors.torch import load_file
 from support.built_models import in_double_precision, padded
 from support.commands import exit_code
+from support.covering import mostly_full
 from support.exported import AWKWARD, BOTH_TAGS, PLAIN, export, exported
 from support.prepared import TEST_SENTENCES, prepared, trained
 from support.pretrained import PAD, convert, facts, sinusoids
@@ -86,7 +87,7 @@ def drawn(rows, entries, seed):
     ]
 
 
-@each_tagging
+@pytest.mark.parametrize(("flags",), mostly_full(zip(TAGGED.values(), strict=True)), ids=TAGGED)
 def test_every_logit_is_the_models(flags):
     """Also in single precision, with the library's own positions."""
     opened, folder = open_model(trained(*flags)), exported("hf", flags)

@@ -58,7 +58,9 @@ def test_stop_and_resume(tmp_path):
     assert len(first + second) == 22
 
 
-@pytest.mark.parametrize("more", [(), ("--tdo-laln", "both", "--tdo-lalt", "xavier")])
+@pytest.mark.parametrize(
+    ("more",), mostly_full([((),), (("--tdo-laln", "both", "--tdo-lalt", "xavier"),)])
+)
 def test_torch_s_own_wrapper(more, tmp_path):
     """Every parameter has a part in a batch without a source, if only with nothing to add."""
     task, model, criterion = built(*lone(TARGET), *TERMS, "--dropout", "0", *more)

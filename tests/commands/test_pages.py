@@ -206,7 +206,7 @@ CONTRAST = """() => {
 }"""
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("scheme", mostly_full(["light", "dark"]))
 def test_pieces_can_be_read(tab, server, scheme):
     page = tab(server.url, color_scheme=scheme, reduced_motion="reduce")
     translated(page)
@@ -271,7 +271,7 @@ def test_the_order_of_the_tab_key(tab, server):
 
 
 @pytest.mark.parametrize(
-    ("width", "scheme"), mostly_full(itertools.product([320, 800], ["light", "dark"]), quick=2)
+    ("width", "scheme"), mostly_full(itertools.product([320, 800], ["light", "dark"]))
 )
 def test_windows_and_colours(tab, server, width, scheme):
     page = tab(server.url, width=width, color_scheme=scheme)

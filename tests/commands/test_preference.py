@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 import torch
 from support.commands import csv_rows, told
+from support.covering import one_in
 from support.data import ENCODER_DECODER, INSTRUCL
 from support.prepared import TEST_SENTENCES, prepared, trained
 
@@ -77,7 +78,7 @@ OTHERS = {
 }
 
 
-@pytest.mark.parametrize("name", OTHERS)
+@pytest.mark.parametrize("name", one_in(3, OTHERS))
 def test_other_models(preference, tmp_path, name):
     words = ("--path", checkpoint(*OTHERS[name]), "--form", "sentence", "--no-figures")
     printed, _ = preference(*words)

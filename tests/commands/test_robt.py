@@ -92,7 +92,9 @@ def test_training_from_the_command_line(name, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "more", [(), ("--robt-languages", "de,fr", "--robt-targets", "listed")], ids=" ".join
+    ("more",),
+    mostly_full([((),), (("--robt-languages", "de,fr", "--robt-targets", "listed"),)]),
+    ids=" ".join,
 )
 def test_stop_and_resume(more, tmp_path):
     """With dropout, accumulation and a stop within an epoch; the first updates train on data alone.

@@ -5,6 +5,7 @@ import re
 import pytest
 import torch
 from support.commands import succeed
+from support.covering import mostly_full
 from support.data import (
     CROSS_ENTROPY,
     ENCODER_DECODER,
@@ -51,7 +52,9 @@ def test_stored_losses(tmp_path):
 LEXICAL = ("--criterion", "label_smoothed_cross_entropy_terms", "--loss-terms", "lexical")
 
 
-@pytest.mark.parametrize("criterion", [INSTRUCL, (*LEXICAL, "--lexical-updates", "4")])
+@pytest.mark.parametrize(
+    ("criterion",), mostly_full([(INSTRUCL,), ((*LEXICAL, "--lexical-updates", "4"),)])
+)
 def test_gradients_in_torch_s_own_wrapper_are_the_same(criterion, tmp_path):
     """fairseq's default, ``pytorch_ddp``, runs on GPUs only; torch's wrapper itself runs here.
 
@@ -73,7 +76,7 @@ def test_gradients_in_torch_s_own_wrapper_are_the_same(criterion, tmp_path):
     torch.testing.assert_close(wrapped, plain)
 
 
-@pytest.mark.parametrize("precision", PRECISIONS)
+@pytest.mark.parametrize("precision", mostly_full(PRECISIONS))
 def test_half_precision_trains(precision, tmp_path):
     """Forward, backward and update in half precision stay near those in single precision."""
     flags = (*BASE, *TDO, *INSTRUCL, *NO_DROPOUT, "--max-update", "4")

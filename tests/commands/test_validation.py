@@ -172,6 +172,7 @@ def test_a_prepared_folder_has_zero_shot_sets_and_knows_its_languages(tmp_path):
 # --- the training ----------------------------------------------------------------------------
 
 
+@pytest.mark.full
 def test_training_does_not_notice(tmp_path):
     """Two epochs with dropout and InstruCL, bit by bit; an interrupted one keeps its file."""
     flags = (*BASE, *INSTRUCL, "--dropout", "0.1")

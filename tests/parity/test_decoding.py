@@ -2,13 +2,13 @@
 
 import pytest
 import torch
-from support.covering import in_turn
+from support.covering import in_turn, one_in
 from support.parity_cases import CACHES, CASES, EOS, EXACT, OWN_PARTS, PAD, name_of, padding_first
 
 
 @pytest.mark.parametrize(
     ("case", "left", "steps"),
-    in_turn(CASES + OWN_PARTS, (False, True), ([1] * 6, [2, 1, 3])),
+    one_in(3, in_turn(CASES + OWN_PARTS, (False, True), ([1] * 6, [2, 1, 3]))),
     ids=name_of,
 )
 def test_incremental_equals_full(case, steps, left, make_model, batch):

@@ -1,9 +1,11 @@
 """Sentences without a source, alone and among others, against a plain causal language model."""
 
+import itertools
 from collections import Counter
 
 import pytest
 import torch
+from support.covering import one_in
 from support.parity_cases import CASES, EXACT, PAD, TWO_STAGE, gradients, name_of
 from support.reference import Reference, positions_of
 
@@ -44,8 +46,9 @@ def padding(previous, columns):
     return torch.full((len(previous), columns), PAD)
 
 
-@pytest.mark.parametrize("columns", [0, 1, 5])
-@pytest.mark.parametrize("case", JOINT, ids=name_of)
+@pytest.mark.parametrize(
+    ("case", "columns"), one_in(5, itertools.product(JOINT, [0, 1, 5])), ids=name_of
+)
 def test_a_batch_without_sources(case, columns, make_model, batch):
     """Nothing at all stands before the target, or padding alone."""
     _, previous, target = batch
@@ -62,7 +65,7 @@ WAYS = [(case, (), side) for case in JOINT for side in ("left", "right")]
 WAYS += [(TWO_STAGE, (operation,), "left") for operation in ("streams", "masks")]
 
 
-@pytest.mark.parametrize(("case", "ops", "side"), WAYS)
+@pytest.mark.parametrize(("case", "ops", "side"), one_in(3, WAYS))
 def test_among_sentences_with_a_source(case, ops, side, make_model, batch):
     """Each sentence's loss is that of the sentence alone, and so are the gradients' sums."""
     source, previous, target = batch

@@ -34,8 +34,19 @@ def mostly_full(cases: Iterable[Any], quick: int = 1) -> list[Any]:
     A tuple has a value for each name.
     """
     rows = list(cases)
-    others = [case if isinstance(case, tuple) else (case,) for case in rows[quick:]]
-    return [*rows[:quick], *(pytest.param(*case, marks=pytest.mark.full) for case in others)]
+    return [*rows[:quick], *map(_in_full, rows[quick:])]
+
+
+def one_in(number: int, cases: Iterable[Any], first: int = 0) -> list[Any]:
+    """Cases for ``parametrize``: one in so many in every tier, the others in the full one alone.
+
+    Tests of the same cases begin at different ones, so that each case is in one of them.
+    """
+    return [case if place % number == first else _in_full(case) for place, case in enumerate(cases)]
+
+
+def _in_full(case: Any) -> Any:
+    return pytest.param(*(case if isinstance(case, tuple) else (case,)), marks=pytest.mark.full)
 
 
 def in_turn(cases: Iterable[Any], *options: Sequence[Any]) -> list[tuple[Any, ...]]:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from support.configs import ROOT, data_folder, systems_at
+from support.covering import mostly_full
 from support.papers import RUN, TABLES, plan
 
 from tdo_plugin.cli import RENAMED, build_parser, main
@@ -102,7 +103,7 @@ def trainings(paper: str) -> Iterator[Step]:
     return (step for step in made.graph if step.kind == "training")
 
 
-@pytest.mark.parametrize("paper", PAPERS)
+@pytest.mark.parametrize("paper", mostly_full(PAPERS))
 def test_fairseq_understands_the_trainings(
     paper: str, tmp_path: Path, subtests: pytest.Subtests
 ) -> None:

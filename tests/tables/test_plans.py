@@ -4,6 +4,7 @@ import re
 
 import pytest
 from support.commands import told
+from support.covering import one_in
 from support.papers import RUN, TABLES, flags, plan, planned, steps, trained, value, words
 
 from tdo_plugin.evaluation.published import published
@@ -67,8 +68,10 @@ SCALES = [
 ]
 
 
-@pytest.mark.parametrize(("paper", "scale"), SCALES)
-@pytest.mark.parametrize("least", [False, True], ids=["usual", "least"])
+@pytest.mark.parametrize(
+    ("paper", "scale", "least"),
+    one_in(3, [(*scale, least) for scale in SCALES for least in (False, True)]),
+)
 def test_the_last_update_has_a_checkpoint_to_test(paper: str, scale: str, least: bool) -> None:
     """Only checkpoints of a save interval are averaged, only validated ones are best."""
     step = plan(paper, scale).setting.scope({}, "")

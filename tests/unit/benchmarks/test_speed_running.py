@@ -66,7 +66,7 @@ def test_all_have_the_same_batches_with_the_targets_tag(trained):
         assert runner.task.source_dictionary[tag] == f"__{language}__"
 
 
-@pytest.mark.parametrize("system", [OURS, CONCATENATING])
+@pytest.mark.parametrize("system", mostly_full([OURS, CONCATENATING]))
 def test_instrucl_is_trained_with(running, system, tmp_path):
     losses = []
     for instrucl in (True, False):

@@ -1,11 +1,13 @@
 """The term of source reconstruction in the criterion: what it adds, logs, asks for and refuses."""
 
+import itertools
 import logging
 import math
 
 import pytest
 import torch
 from fairseq import metrics
+from support.covering import one_in
 from support.criterion_models import BASE, EXACT, TERMS, TOPOLOGIES, WITHOUT_TAG, gradients
 from support.data import TRAIN, built, databin, databin_two_dictionaries, iterate
 
@@ -66,9 +68,10 @@ def assert_adds(source, model, criterion, batch, times=1):
     return loss, size
 
 
-@pytest.mark.parametrize("normalization", ["sum", "mean"])
-@pytest.mark.parametrize("kind", ["lm", "ae"])
-@pytest.mark.parametrize("topology", TOPOLOGIES)
+@pytest.mark.parametrize(
+    ("topology", "kind", "normalization"),
+    one_in(3, itertools.product(TOPOLOGIES, ["lm", "ae"], ["sum", "mean"])),
+)
 def test_the_sum_of_both_losses(topology, kind, normalization):
     flags = ("--reconstruction-task", kind, "--reconstruction-normalization", normalization)
     task, model, criterion, batch = made(

@@ -3,6 +3,7 @@
 import pytest
 from fairseq import options
 from fairseq_cli import preprocess
+from support.covering import mostly_full
 from support.data import kept_logging
 
 from tdo_plugin.data.binarization import binarise
@@ -10,7 +11,7 @@ from tdo_plugin.data.binarization import binarise
 KNOWN = [f"▁{number}" for number in range(70_000)]
 
 
-@pytest.mark.parametrize("pieces", [50, 70_000])
+@pytest.mark.parametrize("pieces", mostly_full([50, 70_000]))
 def test_the_bytes_are_fairseqs(tmp_path, pieces):
     dictionary = tmp_path / "dict.txt"
     dictionary.write_text("".join(f"{piece} 1\n" for piece in KNOWN[:pieces]), encoding="utf-8")

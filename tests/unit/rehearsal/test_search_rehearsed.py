@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+from support.covering import one_in
 from support.rehearsal import DEVICE, Place, rehearsal
 from support.rehearsed import (
     known_places,
@@ -15,7 +16,7 @@ from support.rehearsed_cases import ANALYSED, SEARCHES, TRAININGS
 ANALYSES = {"importance": rehearse_importance, "probe": rehearse_probe}
 
 
-@pytest.mark.parametrize("name", SEARCHES)
+@pytest.mark.parametrize("name", one_in(2, SEARCHES))
 def test_searches(name):
     flags, beam, half = SEARCHES[name]
     found = rehearse_search(*flags, beam=beam, half=half)

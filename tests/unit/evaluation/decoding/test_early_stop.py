@@ -5,6 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 from fairseq.sequence_generator import SequenceGenerator
+from support.covering import in_turn
 from support.parity_cases import EOS
 from support.searching import DICTIONARY, random_model, random_sample, readable
 
@@ -38,8 +39,13 @@ def generator_for(model, **options):
     return SequenceGenerator([model], DICTIONARY, **{"beam_size": 3, "max_len_b": 60, **options})
 
 
-@pytest.mark.parametrize("wrap", [use_topk, lambda generator: generator], ids=["use_topk", "stock"])
-@pytest.mark.parametrize("options", [{}, {"beam_size": 1}, {"min_len": 9}, {"len_penalty": 0.3}])
+@pytest.mark.parametrize(
+    ("options", "wrap"),
+    in_turn(
+        [{}, {"beam_size": 1}, {"min_len": 9}, {"len_penalty": 0.3}],
+        [use_topk, lambda generator: generator],
+    ),
+)
 def test_what_was_not_stopped_is_the_whole_searchs(model, sample, options, wrap):
     generator = wrap(generator_for(model, **options))
     limit = generator.max_len
