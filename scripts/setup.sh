@@ -100,7 +100,7 @@ install_all() {
     grep -v '^torch==' constraints.txt >"$pins"
   fi
   local -a pip=(.venv/bin/python -m pip) project=(-c "$pins")
-  local -a install=("${pip[@]}" install --no-compile) # bytecode is made at the end, on all cores
+  local -a install=("${pip[@]}" install --no-compile) # bytecode is made on all cores, below
   if [[ $torch == "$DEFAULT_TORCH" ]]; then
     project+=("${torch_arguments[@]}")
   else
@@ -109,10 +109,14 @@ install_all() {
   fi
   step "torch, this project and its dependencies" \
     "${install[@]}" "${project[@]}" -e ".[report,tensorboard,corpora,completion,pretrained,export,serve,docs,dev]"
+  # Beside the next step, which compiles on one core.
+  step "bytecode" .venv/bin/python -c "$BYTECODE" &
+  local bytecode=$!
+  [[ -z $dry ]] || wait "$bytecode" # commands are printed in their order
   # `tdo setup` installs what pip cannot resolve, and ends with `tdo doctor`
   step "fairseq${evaluation:+, COMET}, and a check" \
     .venv/bin/python -m tdo_plugin setup ${evaluation:+--eval}
-  step "bytecode" .venv/bin/python -c "$BYTECODE"
+  wait "$bytecode"
 }
 
 is_complete && exit 0

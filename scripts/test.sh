@@ -39,10 +39,8 @@ run bash "$ROOT/scripts/setup.sh" --eval
 ready=$SECONDS
 cd "$ROOT"
 export OMP_NUM_THREADS=1
-# Tests start hundreds of Python processes. If bytecode cannot be written next to the code, each would
-# compile this project again; so it is cached in .venv.
-export PYTHONPYCACHEPREFIX=$VENV/bytecode
-unset PYTHONDONTWRITEBYTECODE
+# Tests start hundreds of Python processes: each reads the bytecode that set-up and the first one made.
+unset PYTHONDONTWRITEBYTECODE PYTHONPYCACHEPREFIX
 # They make and remove tens of thousands of files: in memory, where 4 GB are free and programs may run.
 if [[ -z ${TMPDIR:-} && $(df -k --output=avail /dev/shm 2>/dev/null | tail -1) -gt 4000000 ]] &&
   ! grep -q ' /dev/shm .*noexec' /proc/mounts; then

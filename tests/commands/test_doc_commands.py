@@ -44,7 +44,7 @@ OTHERS = {
     "sbatch": "Slurm's, which no test has",
     "docker": "the weekly workflow builds and runs the image",
     "-m venv": "Python's own",
-    "mkdocs": "of the extra docs; tests/unit/test_doc_links.py builds the site with it",
+    "mkdocs": "of the extra docs; tests/repository/test_doc_links.py builds the site with it",
     "-m pytest": "its options are those of a plugin that is installed by the line before",
     "scripts/test.sh": "hands what it does not know on to pytest; test_scripts.py has its tiers",
     "scripts/setup.sh": "test_scripts.py has its options",

@@ -50,7 +50,7 @@ def test_a_dry_set_up_installs_nothing(clone, tmp_path):
     pins = "--no-compile -c .venv/constraints.txt torch==2.13.0"
     extras = "report,tensorboard,corpora,completion,pretrained,export,serve,docs,dev"
     assert project == f"install {pins} -e .[{extras}]".split()
-    *_, setup, bytecode = commands
+    *_, bytecode, setup = commands
     assert setup[1:] == ["-m", "tdo_plugin", "setup"] and bytecode[1] == "-c"
     assert not (bare / ".venv").exists()
     whole = shown_commands(script(bare, "setup.sh", "--dry-run", "--eval").stdout)

@@ -197,7 +197,8 @@ def test_every_address_is_named_with_its_reason(server, cache):
     assert left(cache) == []
 
 
-def test_every_known_checksum_is_named(cache):
+def test_every_known_checksum_is_named(cache, monkeypatch):
+    monkeypatch.setattr(download, "PAUSE", 0.0)
     md5 = hashlib.md5(CONTENT).hexdigest()
     with pytest.raises(UserError, match=rf"\(200,\d+ bytes, SHA-256 {SHA256}, MD5 {md5}\)"):
         fetched(described("http://127.0.0.1:9/x.tgz", md5=md5), cache)

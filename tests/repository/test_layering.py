@@ -70,7 +70,7 @@ def test_tests_share_what_is_in_support():
     tests = Path(__file__).parents[1]
     others = {"support", "data", "__pycache__"}
     kinds = {path.name for path in tests.iterdir() if path.is_dir()} - others
-    assert kinds == {"unit", "parity", "commands", "tables"}
+    assert kinds == {"unit", "parity", "rehearsal", "repository", "commands", "tables"}
     for path in sorted(tests.rglob("*.py")):
         assert not kinds & {name.split(".")[0] for name in imported(path)}, path
 
