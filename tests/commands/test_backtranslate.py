@@ -142,6 +142,7 @@ def test_pairs_of_unlike_length_go(here, text, tmp_path, capsys):
     assert f"en-de: 10 lines, {len(few)} kept (" in stderr and f"{taken} ratio" in stderr
 
 
+@pytest.mark.full
 def test_a_draw_goes_by_the_seed_and_not_by_batches(here, text, tmp_path):
     words = ("--text", text["de"], "--into", "en", "--sampling", "--max-ratio", "100")
     draws = []

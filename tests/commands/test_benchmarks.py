@@ -67,6 +67,7 @@ def test_a_pre_norm_stream_does_not_grow_with_the_depth(attention, started):
         assert growth["depth-scaled"] < 1.25
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("attention", ["separate", "merged"])
 def test_the_gradient_of_a_deep_post_norm_decoder_dies_without_it(attention, started):
     """Of the first layer against the last: a hundredth or a twentieth, and less the deeper."""

@@ -138,6 +138,7 @@ def test_generate_by_sampling():
     assert hypotheses(first) != hypotheses(second)
 
 
+@pytest.mark.full
 def test_generate_with_an_ensemble():
     first, second = checkpoint(), checkpoint(seed="4")
     twice = generated(path=f"{first}:{first}")

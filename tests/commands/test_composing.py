@@ -122,6 +122,7 @@ def test_values(value: object, name: str) -> None:
     assert result(MENDED, args) == result(HYDRAS, args)
 
 
+@pytest.mark.full
 def test_lists() -> None:
     for value in ([], [0.25, 1], ["a", "it's"], [[1, 2], [3]], "[1, 2]", "0.1", ["a, b"], [None]):
         args = parsed("train")

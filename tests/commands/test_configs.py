@@ -68,6 +68,7 @@ def test_there_are_systems_of_each_kind() -> None:
     assert {encoder_tag(config) for config in systems().values()} == {"tgt", "src"}
 
 
+@pytest.mark.full
 def test_fairseq_understands_every_training_command(
     data: DataFolder, subtests: pytest.Subtests
 ) -> None:

@@ -120,6 +120,7 @@ ADVICE = (
 BATCH = r"at a batch of \d+ sentences x \d+ source tokens x \d+ target tokens"
 
 
+@pytest.mark.full
 def test_a_lack_of_memory_ends_all_workers(tmp_path: Path) -> None:
     """Without a word by the other one, and without a wait: its own limit is half an hour."""
     happens = (*trouble(tmp_path, SHORT, update=3, rank=1), "--save-interval-updates", "2")
@@ -134,7 +135,7 @@ def test_a_lack_of_memory_ends_all_workers(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("what", "update"), [(SHORT, 0), ("torch.empty(1 << 60, dtype=torch.int8)", None)]
+    ("what", "update"), mostly_full([(SHORT, 0), ("torch.empty(1 << 60, dtype=torch.int8)", None)])
 )
 def test_a_lack_of_memory_ends_a_single_process(what, update, tmp_path):
     """fairseq would leave the batch out. The other one is torch's own error on a CPU."""

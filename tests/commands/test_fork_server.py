@@ -132,6 +132,7 @@ def test_a_traceback_and_a_warning(tdo_plugin_folder: Path) -> None:
         assert real[2].splitlines()[-1:] == served[2].splitlines()[-1:]
 
 
+@pytest.mark.full
 def test_our_commands(tmp_path: Path) -> None:
     results = []
     for folder in (Path(PYTHON).parent, environment_folder() / "bin"):

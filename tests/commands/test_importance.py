@@ -66,7 +66,8 @@ MODELS = {
 CASES = dict.fromkeys([*in_turn(METHODS, MODELS), *itertools.product(METHODS, MODELS)])
 
 
-@pytest.mark.parametrize(("method", "model"), mostly_full(CASES))
+@pytest.mark.full
+@pytest.mark.parametrize(("method", "model"), CASES)
 def test_the_file_is_one_sentence_at_a_time(importance, tmp_path, method, model):
     path, out = trained("--max-update", "5", *MODELS[model]), tmp_path / "theta"
     printed, _ = importance(out, *SMALL, "--method", method, "--workers", "2", path=path)

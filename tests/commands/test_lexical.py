@@ -31,6 +31,7 @@ def test_its_weight_falls_with_each_update_and_is_gone(batches, updates, expecte
         assert log["objective"] == pytest.approx(log["loss"] + weight * nll)
 
 
+@pytest.mark.full
 def test_it_goes_on_where_it_was(tmp_path):
     stopped_and_resumed(tmp_path, *BASE, *TERMS, *LEXICAL, stop=2, end=6)
 

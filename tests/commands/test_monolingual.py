@@ -50,6 +50,7 @@ def test_every_system_learns_from_it(name, tmp_path):
     assert sum(each[-10:]) < 0.9 * sum(each[:10])
 
 
+@pytest.mark.full
 def test_stop_and_resume(tmp_path):
     """With dropout, accumulation, virtual epochs that are keyed, and a stop within an epoch."""
     flags = (*lone(TARGET), *TERMS, "--update-freq", "2", "--virtual-epoch-size", "150")
@@ -112,6 +113,7 @@ def make(out, *words, code=0):
     assert main([*arguments, *map(str, words)]) == code
 
 
+@pytest.mark.full
 def test_from_text_to_a_training(text, tmp_path, capsys):
     out = tmp_path / "lone"
     words = ("--text", f"de={text['de']}", f"fr={text['fr']}", f"de={text['more']}")

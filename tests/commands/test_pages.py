@@ -206,7 +206,8 @@ CONTRAST = """() => {
 }"""
 
 
-@pytest.mark.parametrize("scheme", mostly_full(["light", "dark"]))
+@pytest.mark.full
+@pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_pieces_can_be_read(tab, server, scheme):
     page = tab(server.url, color_scheme=scheme, reduced_motion="reduce")
     translated(page)
@@ -224,6 +225,7 @@ def test_pieces_can_be_read(tab, server, scheme):
         assert min(page.evaluate(CONTRAST)) >= 4.5, number
 
 
+@pytest.mark.full
 def test_the_second_sentence_is_explained(tab, server):
     page = tab(server.url)
     translated(page)

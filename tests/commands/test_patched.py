@@ -1,5 +1,7 @@
 """fairseq is patched in processes that Python or torch starts, and by a package's name."""
 
+import pytest
+
 from tdo_compat import registry
 
 WORKERS = """
@@ -43,6 +45,7 @@ def test_the_user_dir_may_be_a_packages_name(run, tmp_path):
     assert done.stderr == f"error: {expected}\n"
 
 
+@pytest.mark.full
 def test_a_second_package_of_the_name_is_one_line(run, tmp_path):
     (tmp_path / "tdo_plugin").mkdir()
     (tmp_path / "tdo_plugin" / "__init__.py").write_text("")

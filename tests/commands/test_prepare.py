@@ -213,6 +213,7 @@ def test_text_of_ones_own_for_training_alone(tmp_path, capsys):
 # --- the real files --------------------------------------------------------------------------
 
 
+@pytest.mark.full
 @pytest.mark.skipif(not MULTI30K.is_dir(), reason="needs Multi30k's files")
 def test_multi30k_for_real(tmp_path):
     out = tmp_path / "data"

@@ -95,6 +95,7 @@ def test_a_mistake_in_a_process_is_one_line(text, tmp_path, capfd):
     assert errors.endswith(f"tdo preprocess: {message}") and "Traceback" not in errors
 
 
+@pytest.mark.full
 def test_training_goes_through_the_shards(text, tmp_path, caplog):
     words = ("prepare", "--from", str(text), "--vocab-size", "120", "--shard-sentences", "150")
     assert main([*words, "--out", str(tmp_path / "shards")]) == 0

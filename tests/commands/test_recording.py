@@ -78,6 +78,7 @@ def train(tmp_path) -> Callable[..., Path]:
     return begin
 
 
+@pytest.mark.full
 def test_a_resumed_training_adds_to_its_files(train):
     train(*RESUMABLE)
     folder = train(*RESUMABLE, "--max-update", "5", "--lr", "0.001")
@@ -208,6 +209,7 @@ def test_a_signal_leaves_whole_files(tmp_path):
     assert run["command"].startswith("fairseq-train ")
 
 
+@pytest.mark.full
 def test_of_several_workers_one_records_and_learns_why_another_failed(tmp_path):
     what = 'raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 9 GiB")'
     happens = trouble(tmp_path, what, update=3, rank=1)

@@ -73,7 +73,8 @@ SYSTEMS = {
 }
 
 
-@pytest.mark.parametrize("name", mostly_full(SYSTEMS))
+@pytest.mark.full
+@pytest.mark.parametrize("name", SYSTEMS)
 def test_training_from_the_command_line(name, tmp_path):
     flags = (*SYSTEMS[name], "--lr", "0.05", "--max-update", "25")
     output = succeed("train", databin(), *ROBT, *flags, "--save-dir", tmp_path)

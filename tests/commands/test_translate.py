@@ -237,6 +237,7 @@ def test_a_pivot_is_two_translations(translate, everything, tmp_path):
     assert lines(tmp_path / "de-fr.hyp") == printed.split("\n")[:-1]
 
 
+@pytest.mark.full
 def test_two_models_meet_in_a_pivot(translate, refused, tmp_path):
     into, out_of = trained(), trained(seed="4")
 

@@ -99,6 +99,7 @@ def test_the_model_s_own_limit_counts(refused):
     assert sorted(hypotheses(printed)) == list(range(6))
 
 
+@pytest.mark.full
 def test_interactive():
     flags = (databin(), *model_flags(), "-s", "de", "-t", "fr", "--cpu")
     text = "eins zwei\n" + " ".join(["drei"] * 30) + "\n"

@@ -197,6 +197,7 @@ def test_half_precision(precision, tmp_path):
     assert [line["direction"] for line in lines(tmp_path)] == list(DIRECTIONS)
 
 
+@pytest.mark.full
 def test_two_workers_get_the_scores_of_one(tmp_path):
     expected = from_trained(tmp_path / "one", "--max-tokens-valid", "8")
     output = two_workers(
@@ -241,6 +242,7 @@ def test_the_best_checkpoint_and_patience(tmp_path):
     assert last["extra_state"]["best"] == 30
 
 
+@pytest.mark.full
 def test_a_checkpoint_is_used_without_its_validation_data(tmp_path):
     """Decoding and fairseq-validate build the task of the checkpoint, but measure nothing."""
     from_trained(tmp_path, "--eval-sentences", "2")

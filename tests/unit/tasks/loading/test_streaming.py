@@ -154,6 +154,7 @@ def test_further_training_files_are_in_the_passes(tmp_path, shards):
     assert len(data.passes.sizes) == shards
 
 
+@pytest.mark.full
 def test_losses_of_a_resumed_training(shards, tmp_path):
     flags = (*FLAGS, *CROSS_ENTROPY, "--update-freq", "2", "--max-tokens", "60")
     whole = train(tmp_path / "whole", *flags, "--max-update", "12", data=shards)
