@@ -34,7 +34,7 @@ CHOSEN_TORCH=.venv/chosen-torch
 CHOSEN_EVAL=.venv/chosen-eval
 LOG=.venv/setup.log
 # Not the command of this name, which fails where a package has files for another Python.
-BYTECODE='import compileall; compileall.compile_dir(".venv/lib", quiet=2, workers=0)'
+BYTECODE='import compileall; compileall.compile_dir(".venv/lib", quiet=2)'
 TORCH_PIN='from importlib.metadata import version; print("torch==" + version("torch"))'
 
 evaluation=${evaluation:-$(cat "$CHOSEN_EVAL" 2>/dev/null || true)}
@@ -100,7 +100,7 @@ install_all() {
     grep -v '^torch==' constraints.txt >"$pins"
   fi
   local -a pip=(.venv/bin/python -m pip) project=(-c "$pins")
-  local -a install=("${pip[@]}" install --no-compile) # bytecode is made on all cores, below
+  local -a install=("${pip[@]}" install --no-compile) # bytecode is made below
   if [[ $torch == "$DEFAULT_TORCH" ]]; then
     project+=("${torch_arguments[@]}")
   else
@@ -109,14 +109,19 @@ install_all() {
   fi
   step "torch, this project and its dependencies" \
     "${install[@]}" "${project[@]}" -e ".[report,tensorboard,corpora,completion,pretrained,export,serve,docs,dev]"
-  # Beside the next step, which compiles on one core.
-  step "bytecode" .venv/bin/python -c "$BYTECODE" &
-  local bytecode=$!
-  [[ -z $dry ]] || wait "$bytecode" # commands are printed in their order
+  # One core makes it while another compiles fairseq.
+  echo "set-up: bytecode, beside the next step"
+  if [[ -n $dry ]]; then
+    show .venv/bin/python -c "$BYTECODE"
+  else
+    .venv/bin/python -c "$BYTECODE" 9>&- & # without this set-up's lock
+    bytecode=$!
+    trap 'kill "$bytecode" 2>/dev/null || true' EXIT
+  fi
   # `tdo setup` installs what pip cannot resolve, and ends with `tdo doctor`
   step "fairseq${evaluation:+, COMET}, and a check" \
     .venv/bin/python -m tdo_plugin setup ${evaluation:+--eval}
-  wait "$bytecode"
+  [[ -n $dry ]] || wait "$bytecode"
 }
 
 is_complete && exit 0

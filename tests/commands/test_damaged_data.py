@@ -57,6 +57,7 @@ DAMAGE = (beyond, flipped, reworded)
         itertools.product(
             ["train", "valid", "test"], ["tdo_translation", "translation_multi_simple_epoch"]
         ),
+        1,
     ),
 )
 def test_stock_commands(split: str, task: str, refused, tmp_path: Path) -> None:

@@ -66,8 +66,7 @@ MODELS = {
 CASES = dict.fromkeys([*in_turn(METHODS, MODELS), *itertools.product(METHODS, MODELS)])
 
 
-@pytest.mark.full
-@pytest.mark.parametrize(("method", "model"), CASES)
+@pytest.mark.parametrize(("method", "model"), mostly_full(CASES))
 def test_the_file_is_one_sentence_at_a_time(importance, tmp_path, method, model):
     path, out = trained("--max-update", "5", *MODELS[model]), tmp_path / "theta"
     printed, _ = importance(out, *SMALL, "--method", method, "--workers", "2", path=path)

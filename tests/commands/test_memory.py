@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from support.commands import environment
+from support.covering import mostly_full
 from support.data import CROSS_ENTROPY, TDO, VALIDATED, databin, databin_zero_shot
 from support.fork_server import PYTHON
 from support.processes import finished, heard
@@ -56,8 +57,7 @@ CASES = {  # data, number of validation sets, flags
 }
 
 
-@pytest.mark.full
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", mostly_full(CASES))
 def test_a_validation_leaves_no_process_and_no_memory(name, tmp_path):
     """Of six pairs. One process loads the training set all the time, and one each set in turn."""
     data, sets, more = CASES[name]

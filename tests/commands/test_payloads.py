@@ -13,7 +13,6 @@ from argparse import Namespace
 import pytest
 import torch
 from support.commands import exit_code
-from support.covering import one_in
 from support.data import CROSS_ENTROPY, TAG, TRAIN, generate, kept_logging, train
 from support.data import TDO as MODEL
 from support.prepared import LANGUAGES, LARGER, PAIRS, TASK, prepared, trained
@@ -213,7 +212,7 @@ def test_the_command_itself_goes_through(command, tmp_path, capsys):
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("command", one_in(2, COMMANDS))
+@pytest.mark.parametrize("command", COMMANDS)
 def test_nothing_of_a_setting_runs(command, tmp_path, trap, capsys):
     """Each setting that is text is tried by some command, and each command has some of them."""
     turn = COMMANDS.index(command)

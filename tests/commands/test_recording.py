@@ -209,7 +209,6 @@ def test_a_signal_leaves_whole_files(tmp_path):
     assert run["command"].startswith("fairseq-train ")
 
 
-@pytest.mark.full
 def test_of_several_workers_one_records_and_learns_why_another_failed(tmp_path):
     what = 'raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 9 GiB")'
     happens = trouble(tmp_path, what, update=3, rank=1)

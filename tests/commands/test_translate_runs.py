@@ -15,7 +15,6 @@ from support.processes import until, wait_for_files
 from support.translating import lines, started
 
 
-@pytest.mark.full
 def test_what_is_whole_is_kept_and_the_rest_done_again(translate, refused, everything, tmp_path):
     words = ("--path", trained(), "--out", tmp_path, "--workers", "1")
     translate(*words, "--pairs", "de-en,en-de")

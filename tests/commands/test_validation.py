@@ -197,7 +197,6 @@ def test_half_precision(precision, tmp_path):
     assert [line["direction"] for line in lines(tmp_path)] == list(DIRECTIONS)
 
 
-@pytest.mark.full
 def test_two_workers_get_the_scores_of_one(tmp_path):
     expected = from_trained(tmp_path / "one", "--max-tokens-valid", "8")
     output = two_workers(

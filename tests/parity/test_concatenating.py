@@ -82,7 +82,7 @@ def test_options_of_fairseq(option, make_model, batch):
 
 
 @pytest.mark.parametrize("options", [PAPER, AUTHORS], ids=["paper", "authors"])
-@pytest.mark.parametrize("case", one_in(3, SHARED), ids=name_of)
+@pytest.mark.parametrize("case", one_in(3, SHARED, 2), ids=name_of)
 def test_instrucl(case, options, make_model, padded):
     model = two_stream(make_model(**case))
     logs = assert_same_objective(model, padded, "instrucl", **options)

@@ -8,7 +8,7 @@ from support.parity_cases import CACHES, CASES, EOS, EXACT, OWN_PARTS, PAD, name
 
 @pytest.mark.parametrize(
     ("case", "left", "steps"),
-    one_in(3, in_turn(CASES + OWN_PARTS, (False, True), ([1] * 6, [2, 1, 3]))),
+    one_in(3, in_turn(CASES + OWN_PARTS, (False, True), ([1] * 6, [2, 1, 3])), 1),
     ids=name_of,
 )
 def test_incremental_equals_full(case, steps, left, make_model, batch):

@@ -17,11 +17,15 @@ EXACT = {"rtol": 0, "atol": 1e-11}
 LANGUAGES = 3
 PAIRS = torch.tensor([[0, 1], [1, 0], [1, 2]])
 SOURCES, TARGETS = torch.tensor([0, 1, 1, 0]), torch.tensor([1, 2, 0, 1])
-CASES = [{**case, "norm": norm} for case in TOPOLOGIES for norm in ("pre", "post")]
+CASES = [
+    {**case, "norm": norm}
+    for number, case in enumerate(TOPOLOGIES)
+    for norm in ("pre", "post")[:: (-1) ** number]
+]
 CASES += [{**TOPOLOGIES[0], "decoder_attention": "merged"}]
 CASES += [{**TOPOLOGIES[1], "laln": "both", "lalt": "xavier", "num_languages": 3}]
 CASES += [{**TOPOLOGIES[0], "laln": "source", "num_languages": 3}]
-CASES += [{**TOPOLOGIES[1], **CUT}, {**TOPOLOGIES[0], **GATED}]
+CASES += [{**TOPOLOGIES[0], **GATED}, {**TOPOLOGIES[1], **CUT}]
 
 
 def drawn(model):

@@ -46,7 +46,7 @@ def features(model, source, previous, rows):
     return model([SourceRequest(source, context=told(rows))], previous)[1]
 
 
-@pytest.mark.parametrize("case", one_in(2, OWN_PARTS), ids=name_of)
+@pytest.mark.parametrize("case", one_in(5, OWN_PARTS, 3), ids=name_of)
 def test_a_mixed_batch_is_each_sentence_alone(case, batch):
     """Values, and the gradients of all parameters, added up over the sentences."""
     model = moved(build(**case))
@@ -101,7 +101,7 @@ def test_which_attentions_are_of_languages():
     assert counts == {"cross": 2 * 4, "all": 6 * 4}
 
 
-@pytest.mark.parametrize("case", one_in(3, OWN_PARTS, 1), ids=name_of)
+@pytest.mark.parametrize("case", one_in(5, OWN_PARTS, 2), ids=name_of)
 def test_mixed_precision(case, batch):
     model = moved(build(**case)).float()
     source, previous, _ = batch

@@ -71,7 +71,9 @@ def test_source_layer_outputs_of_every_layer(case, side, make_model, batch):
 
 
 @pytest.mark.parametrize(
-    ("case", "padding", "ends"), one_in(2, in_turn(CASES + OWN_PARTS, PADDINGS, ENDS)), ids=name_of
+    ("case", "ends", "padding"),
+    one_in(2, in_turn(CASES + OWN_PARTS, ENDS, PADDINGS), 1),
+    ids=name_of,
 )
 def test_source_and_target_side_by_side(case, padding, ends, make_model, batch):
     """What is asked of the sources, and the target, as one after the other gives them."""

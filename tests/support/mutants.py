@@ -26,6 +26,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 LIMIT = 2400.0  # seconds of a mutant's tests
+INNER = ("tests/unit", "tests/parity", "tests/rehearsal", "tests/repository")  # without commands
 ROOMS = ("modules", "criterions", "tasks", "models", "data", "evaluation")
 COMPARISONS = {
     ast.Lt: "<=", ast.LtE: "<", ast.Gt: ">=", ast.GtE: ">", ast.Eq: "!=", ast.NotEq: "==",
@@ -186,7 +187,7 @@ class Workshop:
         The file's own tests come first, and those that start commands last: they take longest.
         """
         near = {name for name in tests if name.startswith(own_tests(mutant))}
-        parts = {name for name in tests if name.startswith(("tests/unit", "tests/parity"))} - near
+        parts = {name for name in tests if name.startswith(INNER)} - near
         return any(self._kill(mutant, some) for some in (near, parts, tests - near - parts))
 
     def _kill(self, mutant: Mutant, tests: set[str]) -> bool:

@@ -37,7 +37,7 @@ FORMS = list(itertools.product(("none", "tag-share"), ("sum", "per-token")))
     ("topology", "form"),
     [
         *((topology, None) for topology in TOPOLOGIES),  # the paper's, which is the default
-        *one_in(3, itertools.product(("tdo", "encoder-decoder"), FORMS)),
+        *one_in(3, itertools.product(("tdo", "encoder-decoder"), FORMS), 2),
     ],
 )
 def test_equation_9_and_the_authors_forms(topology, form):

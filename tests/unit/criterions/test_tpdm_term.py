@@ -76,7 +76,7 @@ VARIANTS = (
 
 @pytest.mark.parametrize(
     ("flags", "topology"),
-    one_in(2, [*(((), topology) for topology in TOPOLOGIES), *in_turn(VARIANTS, TOPOLOGIES)]),
+    one_in(2, [*(((), topology) for topology in TOPOLOGIES), *in_turn(VARIANTS, TOPOLOGIES)], 1),
     ids=lambda value: " ".join(value) or "the paper's" if isinstance(value, tuple) else None,
 )
 def test_objective_and_gradients_are_the_paper_s(topology, flags):

@@ -1,11 +1,12 @@
 """What a search did before an early stop is what it does without one."""
 
+import itertools
 import math
 from types import SimpleNamespace
 
 import pytest
 from fairseq.sequence_generator import SequenceGenerator
-from support.covering import in_turn
+from support.covering import one_in
 from support.parity_cases import EOS
 from support.searching import DICTIONARY, random_model, random_sample, readable
 
@@ -41,9 +42,13 @@ def generator_for(model, **options):
 
 @pytest.mark.parametrize(
     ("options", "wrap"),
-    in_turn(
-        [{}, {"beam_size": 1}, {"min_len": 9}, {"len_penalty": 0.3}],
-        [use_topk, lambda generator: generator],
+    one_in(
+        3,
+        itertools.product(
+            [{}, {"beam_size": 1}, {"min_len": 9}, {"len_penalty": 0.3}],
+            [use_topk, lambda generator: generator],
+        ),
+        1,
     ),
 )
 def test_what_was_not_stopped_is_the_whole_searchs(model, sample, options, wrap):

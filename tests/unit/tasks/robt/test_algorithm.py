@@ -58,6 +58,7 @@ OWN = ("--whole-search",)  # the task's own generator
             *((*case, ()) for case in in_turn(TOPOLOGIES, STRATEGIES)),
             *(("tdo", strategy, OWN) for strategy in ("decoder", "tgt and decoder")),
         ],
+        1,
     ),
 )
 def test_the_pseudo_batch_is_algorithm_1s(topology, strategy, flags):
