@@ -35,6 +35,7 @@ CHOSEN_EVAL=.venv/chosen-eval
 LOG=.venv/setup.log
 # Not the command of this name, which fails where a package has files for another Python.
 BYTECODE='import compileall; compileall.compile_dir(".venv/lib", quiet=2)'
+EXTRAS=report,tensorboard,corpora,completion,pretrained,export,serve,docs,dev
 TORCH_PIN='from importlib.metadata import version; print("torch==" + version("torch"))'
 
 evaluation=${evaluation:-$(cat "$CHOSEN_EVAL" 2>/dev/null || true)}
@@ -108,7 +109,7 @@ install_all() {
     [[ -n $dry ]] || .venv/bin/python -c "$TORCH_PIN" >>"$pins"
   fi
   step "torch, this project and its dependencies" \
-    "${install[@]}" "${project[@]}" -e ".[report,tensorboard,corpora,completion,pretrained,export,serve,docs,dev]"
+    "${install[@]}" "${project[@]}" -e ".[$EXTRAS${evaluation:+,eval}]"
   # One core makes it while another compiles fairseq.
   echo "set-up: bytecode, beside the next step"
   if [[ -n $dry ]]; then

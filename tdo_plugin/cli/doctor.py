@@ -108,15 +108,21 @@ def check_requirement(line: str) -> Check:
     return Check(requirement.name, "wrong", detail, fix)
 
 
+def missing_of_evaluation() -> list[Check]:
+    """The packages of the evaluation that are not installed in a version that is required."""
+    checks = map(check_requirement, (*requirements_of("eval"), *BESIDE_EVAL))
+    return [check for check in checks if check.status != "ok"]
+
+
 def check_evaluation() -> Check:
     """Whether the packages for BERTScore, COMET and the language detectors are installed.
 
     Training, decoding, BLEU, chrF++ and TER work without them, so the status is never `wrong`.
     """
-    checks = [check_requirement(line) for line in (*requirements_of("eval"), *BESIDE_EVAL)]
-    faults = [f"{check.name} {check.detail}" for check in checks if check.status != "ok"]
+    faults = [f"{check.name} {check.detail}" for check in missing_of_evaluation()]
     if not faults:
-        return Check("evaluation", "ok", f"complete: {len(checks)} packages, {COMET}")
+        count = len(requirements_of("eval")) + len(BESIDE_EVAL)
+        return Check("evaluation", "ok", f"complete: {count} packages, {COMET}")
     more = f" (and {len(faults) - 1} more)" if len(faults) > 1 else ""
     fix = installation.line("tdo", "setup", "--eval")
     return Check("evaluation", "warn", f"incomplete: {faults[0]}{more}", fix)

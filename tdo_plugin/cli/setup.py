@@ -97,7 +97,8 @@ def _fairseq() -> list[Action]:
 
 def _evaluation(pins: Path) -> list[Action]:
     """Return the actions that install the extra `eval` and COMET; none if both are installed."""
-    if doctor.check_evaluation().status == "ok":
+    missing = {check.name for check in doctor.missing_of_evaluation()}
+    if not missing:
         print(f"set-up: the evaluation is installed, with {COMET}")
         return []
     requirements = doctor.requirements_of("eval")
@@ -105,8 +106,9 @@ def _evaluation(pins: Path) -> list[Action]:
         raise UserError(f"`tdo_plugin` must be installed; it is not ({install_again()})")
     # Drop requirements on tdo_plugin itself, which pip would look up in a package index.
     words = ["-m", "pip", "install", "-c", str(pins), *requirements]
+    packages = Action("BERTScore, language detectors, tokenizers", words)
     return [
-        Action("BERTScore, language detectors, tokenizers", words),
+        *([] if missing == {COMET.partition("==")[0]} else [packages]),
         Action(COMET, ["-m", "pip", "install", "--no-deps", COMET]),
         Action("check of the evaluation", ["-W", "ignore", "-c", EVAL_CHECK]),
     ]

@@ -18,8 +18,8 @@ def nothing_installed(monkeypatch):
     """As in a new environment, whose pip says what a test wants."""
     monkeypatch.setattr(setup, "_works", lambda code: False)
     monkeypatch.setattr(doctor, "is_pinned", lambda requirement: False)
-    incomplete = doctor.Check("evaluation", "warn", "")
-    monkeypatch.setattr(doctor, "check_evaluation", lambda: incomplete)
+    lacks = [doctor.Check(name, "warn", "") for name in ("bert-score", "unbabel-comet")]
+    monkeypatch.setattr(doctor, "missing_of_evaluation", lambda: lacks)
     monkeypatch.setattr(setup, "_check", lambda: 0)
 
 
@@ -66,6 +66,13 @@ def test_what_is_there_stays(capsys, monkeypatch):
         f"set-up: {installation.FAIRSEQ} is installed",
         f"set-up: the evaluation is installed, with {installation.COMET}",
     ]
+
+
+def test_comet_alone_is_missing_after_the_extra(capsys, nothing_installed, monkeypatch):
+    lacks = [doctor.check_requirement("unbabel-comet==0")]
+    monkeypatch.setattr(doctor, "missing_of_evaluation", lambda: lacks)
+    _, _, comet, check = shown_commands(told(capsys, "setup", "--eval", "--dry-run")[0])
+    assert comet[-1] == installation.COMET and check[-1] == setup.EVAL_CHECK
 
 
 def test_a_broken_fairseq_is_compiled_anew(capsys, nothing_installed, monkeypatch):
