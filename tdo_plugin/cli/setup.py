@@ -106,9 +106,9 @@ def _evaluation(pins: Path) -> list[Action]:
         raise UserError(f"`tdo_plugin` must be installed; it is not ({install_again()})")
     # Drop requirements on tdo_plugin itself, which pip would look up in a package index.
     words = ["-m", "pip", "install", "-c", str(pins), *requirements]
-    packages = Action("BERTScore, language detectors, tokenizers", words)
+    packages = [Action("BERTScore, language detectors, tokenizers", words)]
     return [
-        *([] if missing == {COMET.partition("==")[0]} else [packages]),
+        *(packages if missing - {COMET.partition("==")[0]} else ()),
         Action(COMET, ["-m", "pip", "install", "--no-deps", COMET]),
         Action("check of the evaluation", ["-W", "ignore", "-c", EVAL_CHECK]),
     ]

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 from support.commands import environment
-from support.covering import one_in
 from support.fork_server import PYTHON, environment_folder
 from support.processes import finished, until
 
@@ -74,29 +73,26 @@ def test_words_streams_files_and_exit_code(tdo_plugin_folder: Path) -> None:
 
 @pytest.mark.parametrize(
     ("does", "code"),
-    one_in(
-        3,
-        [
-            ("pass", 0),
-            ("import sys; sys.exit('a line')", 1),
-            ("import atexit; atexit.register(print, 'left'); print('works')", 0),
-            ("import os; os._exit(3)", 3),
-            ("import sys; sys.stdout = open('/dev/full', 'w'); print('lost')", 120),
-            ("import sys; sys.stdout = open('/dev/full', 'w'); print('x' * 6000)", 120),
-            ("import io, sys; print('first'); sys.stdout = io.StringIO(); print('second')", 0),
-            ("import sys; sys.stdout = None", 0),
-            ("import sys; sys.stdout.close()", 0),
-            ("import sys; sys.exit(True)", 1),
-            ("import sys; sys.exit(-1)", 255),
-            ("import threading; threading.Thread(target=lambda: print(1 / 0)).start()", 0),
-            ("import os; os.kill(os.getpid(), 9)", -9),
-            ("import os; os.kill(os.getpid(), 15)", -15),
-            ("import os, signal; signal.raise_signal(signal.SIGINT)", -2),
-            ("import ctypes; ctypes.string_at(0)", -11),
-            ("import resource; print(resource.getrlimit(resource.RLIMIT_NOFILE))", 0),
-            ("import threading; threading.Timer(0.2, print, ['late']).start()", 0),
-        ],
-    ),
+    [
+        ("pass", 0),
+        ("import sys; sys.exit('a line')", 1),
+        ("import atexit; atexit.register(print, 'left'); print('works')", 0),
+        ("import os; os._exit(3)", 3),
+        ("import sys; sys.stdout = open('/dev/full', 'w'); print('lost')", 120),
+        ("import sys; sys.stdout = open('/dev/full', 'w'); print('x' * 6000)", 120),
+        ("import io, sys; print('first'); sys.stdout = io.StringIO(); print('second')", 0),
+        ("import sys; sys.stdout = None", 0),
+        ("import sys; sys.stdout.close()", 0),
+        ("import sys; sys.exit(True)", 1),
+        ("import sys; sys.exit(-1)", 255),
+        ("import threading; threading.Thread(target=lambda: print(1 / 0)).start()", 0),
+        ("import os; os.kill(os.getpid(), 9)", -9),
+        ("import os; os.kill(os.getpid(), 15)", -15),
+        ("import os, signal; signal.raise_signal(signal.SIGINT)", -2),
+        ("import ctypes; ctypes.string_at(0)", -11),
+        ("import resource; print(resource.getrlimit(resource.RLIMIT_NOFILE))", 0),
+        ("import threading; threading.Timer(0.2, print, ['late']).start()", 0),
+    ],
 )
 def test_ways_to_end(does: str, code: int, tdo_plugin_folder: Path) -> None:
     real, served = both(tdo_plugin_folder, does)
@@ -132,7 +128,6 @@ def test_a_traceback_and_a_warning(tdo_plugin_folder: Path) -> None:
         assert real[2].splitlines()[-1:] == served[2].splitlines()[-1:]
 
 
-@pytest.mark.full
 def test_our_commands(tmp_path: Path) -> None:
     results = []
     for folder in (Path(PYTHON).parent, environment_folder() / "bin"):

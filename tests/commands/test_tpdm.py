@@ -100,8 +100,7 @@ def test_training_and_decoding_from_the_command_line(name):
     assert len(hypotheses(output)) == 6
 
 
-@pytest.mark.full
-@pytest.mark.parametrize("name", ["tdo, gated", "encoder-decoder, hard gates"])
+@pytest.mark.parametrize("name", mostly_full(["tdo, gated", "encoder-decoder, hard gates"]))
 def test_decoding_reads_neither_generator_nor_positional_head_nor_gate(name, tmp_path):
     folder, _ = trained(name)
     state = last_state(folder)

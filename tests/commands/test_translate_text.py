@@ -140,7 +140,6 @@ def test_over_long_lines_leave_the_others(translate, monkeypatch, tmp_path):
     )
 
 
-@pytest.mark.full
 def test_chunks_are_the_whole_in_order(translate, monkeypatch, tmp_path):
     source = text_file(tmp_path, *GERMAN, "", *GERMAN)
     expected, messages = translate("--input", source)

@@ -147,8 +147,7 @@ def test_a_job_that_is_gone_without_a_word_is_told(tmp_path, slurm, monkeypatch)
     assert troubles[TRAINING].startswith("left Slurm's queue: ")
 
 
-@pytest.mark.full
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("number", mostly_full([signal.SIGTERM, signal.SIGINT]))
 def test_a_runner_that_is_ended_cancels_its_jobs_which_go_on_later(
     tmp_path, slurm, monkeypatch, number
 ):
