@@ -48,7 +48,18 @@ if [[ -z ${TMPDIR:-} && $(df -k --output=avail /dev/shm 2>/dev/null | tail -1) -
 fi
 run .venv/bin/ruff check .
 run .venv/bin/ruff format --check .
-if [[ $tier != unit ]]; then run .venv/bin/mypy; fi
+types="" failed=0
+if [[ $tier != unit && -n $dry ]]; then
+  show .venv/bin/mypy
+elif [[ $tier != unit ]]; then
+  .venv/bin/mypy & # beside the tests, some of which wait
+  types=$!
+fi
 # worksteal: otherwise one worker would be left with the long tests at the end
-run .venv/bin/python -m pytest -n 2 --dist worksteal ${tests[@]+"${tests[@]}"} "$@"
+run .venv/bin/python -m pytest -n 2 --dist worksteal ${tests[@]+"${tests[@]}"} "$@" || failed=$?
+if [[ -n $types ]] && ! wait "$types"; then
+  echo "the types are wrong (mypy, above)"
+  failed=1
+fi
 [[ -n $dry ]] || echo "the $tier tier took $((SECONDS - ready)) seconds, after $((ready - began)) of set-up"
+exit "$failed"

@@ -54,7 +54,7 @@ def resumed(folder, part, *flags):
     return tables, path
 
 
-@pytest.mark.parametrize("system", mostly_full(SYSTEMS, quick=2))
+@pytest.mark.parametrize("system", mostly_full(SYSTEMS))
 def test_trained_resumed_and_decoded(system, tmp_path):
     """With InstruCL; batches of the training mix languages, sentences of the search leave it."""
     arch = system if system.startswith("tdo_") else "tdo_encoder_decoder"

@@ -197,6 +197,7 @@ def test_a_free_tag_is_refused_where_none_is_forced(flags, refused):
         generated("de-fr", *flags, "--free-tag", path=trained(*flags))
 
 
+@pytest.mark.full
 def test_ensembles():
     second = trained(seed="4")
     expected, _ = generated("de-fr", *STOPPED, path=f"{trained()}:{second}")

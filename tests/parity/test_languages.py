@@ -3,6 +3,7 @@
 import pytest
 import torch
 from support.built_models import moved
+from support.covering import one_in
 from support.parity_cases import EXACT, LANGUAGE_AWARE, PAD, TWO_STAGE, build, grown_from, name_of
 
 from tdo_plugin.modules.declared_options import options_of
@@ -26,7 +27,7 @@ def features(model, batch, languages):
     return model([SourceRequest(source, context=context)], previous)[1][previous.ne(PAD)]
 
 
-@pytest.mark.parametrize("case", LANGUAGE_AWARE, ids=name_of)
+@pytest.mark.parametrize("case", one_in(2, LANGUAGE_AWARE), ids=name_of)
 def test_a_plain_checkpoint_starts_from_the_same_function(case, batch):
     plain = moved(build(**without_languages(case)))
     start = "none" if case.get("lalt", "none") == "none" else "identity"
