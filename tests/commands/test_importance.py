@@ -143,7 +143,6 @@ def test_sides():
     ] == ["source", "target", "source", "target"]
 
 
-@pytest.mark.full
 def test_it_goes_on_where_it_was(importance, refused, tmp_path, monkeypatch):
     out, parts = tmp_path / "theta", tmp_path / "theta.parts"
     importance(tmp_path / "whole", *SMALL)
