@@ -49,17 +49,13 @@ fi
 run .venv/bin/ruff check .
 run .venv/bin/ruff format --check .
 types="" failed=0
-if [[ $tier != unit && -n $dry ]]; then
-  show .venv/bin/mypy
-elif [[ $tier != unit ]]; then
-  .venv/bin/mypy & # beside the tests, some of which wait
+if [[ $tier != unit ]]; then
+  run .venv/bin/mypy & # beside the tests, some of which wait
   types=$!
+  [[ -z $dry ]] || wait "$types"
 fi
 # worksteal: otherwise one worker would be left with the long tests at the end
 run .venv/bin/python -m pytest -n 2 --dist worksteal ${tests[@]+"${tests[@]}"} "$@" || failed=$?
-if [[ -n $types ]] && ! wait "$types"; then
-  echo "the types are wrong (mypy, above)"
-  failed=1
-fi
+[[ -z $types ]] || wait "$types" || { echo "mypy failed, above the tests" && failed=1; }
 [[ -n $dry ]] || echo "the $tier tier took $((SECONDS - ready)) seconds, after $((ready - began)) of set-up"
 exit "$failed"

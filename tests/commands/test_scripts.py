@@ -90,6 +90,23 @@ def test_a_tier_of_the_tests(clone, tier):
     assert tests[7:] == [*TIERS[tier], "-k", "x or y"]
 
 
+@pytest.mark.parametrize(("types", "tests", "code"), [(0, 0, 0), (1, 0, 1), (0, 5, 5), (2, 5, 1)])
+def test_wrong_types_and_failed_tests_both_count(types, tests, code, clone, tmp_path):
+    """Though they are checked at the same time, and the tests go on."""
+    folder = tmp_path / "clone"
+    shutil.copytree(clone / "scripts", folder / "scripts")
+    (folder / ".venv" / "bin").mkdir(parents=True)
+    for name, ends in {"ruff": 0, "mypy": types, "python": tests}.items():
+        program = folder / ".venv" / "bin" / name
+        program.write_text(f'#!/bin/sh\necho "{name} has run"\nexit {ends}\n')
+        program.chmod(0o755)
+    words = ["bash", folder / "scripts" / "test.sh"]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert done.returncode == code, done.stderr
+    assert {"mypy has run", "python has run"} <= set(done.stdout.splitlines())
+    assert ("mypy failed" in done.stdout) == bool(types)
+
+
 def test_dry_runs_print_and_touch_nothing(clone, data, tmp_path):
     config = "tdo/ted19/tdo-prefix"
     printed = script(
