@@ -1,10 +1,10 @@
 """Applies the patches: a finder that runs fairseq's modules with them.
 
-``tdo_compat.pth`` imports this module whenever Python starts, so that the patches are in place
-before fairseq is imported, however it is started: console command, ``python -m``, ``torchrun``
-(``python -m torch.distributed.run`` itself cannot be patched, but its workers are), a spawned or
-forked worker. Importing this module only adds a finder to ``sys.meta_path``; nothing else happens
-until ``fairseq`` is imported.
+``tdo_compat.pth``, which `tdo setup` writes, imports this module whenever Python starts, so that
+the patches are in place before fairseq is imported, however it is started: console command,
+``python -m``, ``torchrun`` (``python -m torch.distributed.run`` itself cannot be patched, but its
+workers are), a spawned or forked worker. Importing this module only adds a finder to
+``sys.meta_path``; nothing else happens until ``fairseq`` is imported.
 """
 
 from __future__ import annotations

@@ -11,6 +11,7 @@ import os
 import shlex
 import shutil
 import sys
+import sysconfig
 from importlib import metadata
 from pathlib import Path
 
@@ -18,6 +19,19 @@ from tdo_plugin import __version__
 
 FAIRSEQ = "fairseq==0.12.2"
 COMET = "unbabel-comet==2.2.7"
+# what pip must get: of fairseq the source package, which is compiled, of COMET the wheel
+DIGESTS = {
+    FAIRSEQ: "sha256:34f1b18426bf3844714534162f065ab733e049597476daa35fffb4d06a92b524",
+    COMET: "sha256:581df65c145d8710cf70bf6fac421a8799791ba318c236136e3d3321f3732dc6",
+}
+
+# Python runs the line of this file at each start, if it lies in site-packages. It does nothing once
+# this package is gone.
+STARTUP = "tdo_compat.pth"
+STARTUP_LINE = (
+    'import importlib.util; importlib.util.find_spec("tdo_compat") and '
+    '__import__("tdo_compat.patches")\n'
+)
 
 PACKAGE = Path(__file__).resolve().parent
 CARRIED = PACKAGE / "files"  # exists only in a wheel; pyproject.toml lists its content
@@ -34,6 +48,14 @@ def kind() -> str:
     if os.environ.get(IMAGE):
         return DOCKER
     return CLONE if PACKAGE.parent == FILES else WHEEL
+
+
+def startup_file() -> Path:
+    """Return where `STARTUP` belongs: beside fairseq, which cannot be imported without it."""
+    try:
+        return Path(str(metadata.distribution(FAIRSEQ.partition("==")[0]).locate_file(STARTUP)))
+    except metadata.PackageNotFoundError:  # where it was
+        return Path(sysconfig.get_paths()["platlib"]) / STARTUP
 
 
 def line(program: str, *words: str) -> str:

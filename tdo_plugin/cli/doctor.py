@@ -9,10 +9,11 @@ import sys
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 from importlib import import_module, metadata
+from xml.parsers import expat
 
 from tdo_compat import registry
 from tdo_plugin import __version__, installation
-from tdo_plugin.installation import COMET, FAIRSEQ
+from tdo_plugin.installation import COMET, FAIRSEQ, STARTUP
 from tdo_plugin.runtime.log_lines import without_log_lines
 
 HELP = "say what is installed, what is wrong, and the exact line that fixes it"
@@ -21,6 +22,12 @@ EXAMPLE = "tdo doctor"
 # what the list of the extra `eval` does not name: COMET, which comes without its pins, and what
 # SacreBLEU's extras bring for Japanese and Korean
 BESIDE_EVAL = (COMET, "mecab-python3", "mecab-ko")
+# The first without a known fault, as of November 2026: CVE-2026-82049 (tarfile), CVE-2025-8291
+# (zipfile) and older ones; CVE-2026-56403 to CVE-2026-56408 (expat).
+SAFE_PATCH_LEVELS = {
+    (3, minor): (3, minor, patch) for minor, patch in ((10, 22), (11, 17), (12, 15), (13, 16))
+}
+SAFE_EXPAT = (2, 8, 2)
 EXTENSIONS = ("fairseq.data.data_utils_fast", "fairseq.data.token_block_utils_fast")
 
 
@@ -45,6 +52,26 @@ def check_python(version: tuple[int, int] = sys.version_info[:2]) -> Check:
     if (3, 10) <= version <= (3, 13):
         return Check("python", "ok", detail)
     return Check("python", "wrong", f"{detail}; it must be one from 3.10 to 3.13")
+
+
+def check_parsers(
+    version: tuple[int, int, int] = sys.version_info[:3],
+    xml: tuple[int, int, int] = expat.version_info,
+) -> Check:
+    """Whether Python's parsers of archives and XML, which `tdo prepare` uses, have known faults."""
+    least = SAFE_PATCH_LEVELS.get(version[:2], version)
+    faults = [
+        f"{name} below {'.'.join(map(str, safe))}"
+        for name, found, safe in (
+            (f"tarfile and zipfile of Python {version[0]}.{version[1]}", version, least),
+            ("expat", xml, SAFE_EXPAT),
+        )
+        if found < safe
+    ]
+    if not faults:
+        return Check("archives and XML", "ok", f"expat {'.'.join(map(str, xml))}")
+    detail = f"known security faults, unless your system has mended them: {'; '.join(faults)}"
+    return Check("archives and XML", "warn", f"{detail} (`tdo prepare` reads archives and TMX)")
 
 
 def check_plugin() -> Check:
@@ -155,9 +182,9 @@ def check_patches() -> Check:
     code = "import sys; sys.exit('tdo_compat.patches' not in sys.modules)"
     fresh = subprocess.run([sys.executable, "-c", code], cwd="/", check=False)
     if fresh.returncode == 0:
-        return Check("patches at start-up", "ok", "tdo_compat.pth is active")
-    detail = "tdo_compat.pth is not in site-packages (a folder on PYTHONPATH runs no .pth)"
-    return Check("patches at start-up", "wrong", detail, installation.install_again())
+        return Check("patches at start-up", "ok", f"{STARTUP} is active")
+    detail = f"{STARTUP} is not in site-packages (a folder on PYTHONPATH runs no .pth)"
+    return Check("patches at start-up", "wrong", detail, installation.line("tdo", "setup"))
 
 
 def check_compiler() -> Check:
@@ -214,7 +241,14 @@ def examine() -> list[Check]:
     """All checks, in the order in which they should be fixed."""
     fairseq = check_fairseq()
     compiler = [check_compiler()] if any(check.fix for check in fairseq) else []
-    checks = [check_python(), check_plugin(), *check_requirements(), *compiler, *fairseq]
+    checks = [
+        check_python(),
+        check_parsers(),
+        check_plugin(),
+        *check_requirements(),
+        *compiler,
+        *fairseq,
+    ]
     checks += [check_evaluation(), check_device(), check_patches()]
     return [*_in_an_image(checks)] if installation.kind() == installation.DOCKER else checks
 

@@ -20,7 +20,17 @@ from pathlib import Path
 
 from tdo_plugin.cli import doctor
 from tdo_plugin.errors import UserError
-from tdo_plugin.installation import COMET, CONSTRAINTS, FAIRSEQ, install_again, line
+from tdo_plugin.installation import (
+    COMET,
+    CONSTRAINTS,
+    DIGESTS,
+    FAIRSEQ,
+    STARTUP,
+    STARTUP_LINE,
+    install_again,
+    line,
+    startup_file,
+)
 
 HELP = "install fairseq, which pip alone cannot resolve, and check the installation"
 EXAMPLE = "tdo setup --eval"
@@ -33,7 +43,7 @@ EVAL_CHECK = (
     "ja.TokenizerJaMecab(), ko.TokenizerKoMecab()"
 )
 NOT_FOUND = re.compile(r"No matching distribution found for (\S+)")
-FAIRSEQ_CHECK = f"import {', '.join(doctor.EXTENSIONS)}"
+FAIRSEQ_CHECK = f"import {', '.join(('tdo_compat.patches', *doctor.EXTENSIONS))}"
 
 
 @dataclass(frozen=True)
@@ -44,11 +54,13 @@ class Action:
         text: description shown to the user.
         words: arguments of the Python interpreter.
         variables: environment variables added to the current ones.
+        given: standard input.
     """
 
     text: str
     words: Sequence[str]
     variables: Mapping[str, str] = field(default_factory=dict)
+    given: str = ""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -60,15 +72,24 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "language detectors, Japanese and Korean tokenizers (1 GB)",
     )
     parser.add_argument("--dry-run", action="store_true", help="only print the commands")
+    parser.add_argument(
+        "--remove",
+        action="store_true",
+        help=f"instead: remove {STARTUP}, with which each start of this Python prepares the "
+        "patches of fairseq",
+    )
 
 
 def run(args: argparse.Namespace) -> int:
     """Install what is missing; 1 if `tdo doctor` finds something wrong afterwards."""
+    if args.remove:
+        return _remove_startup(args)
     with tempfile.TemporaryDirectory(prefix="tdo-setup-") as folder:
         pins = Path(folder) / "constraints.txt"
         actions = [*_fairseq(), *(_evaluation(pins) if args.eval else ())]
         if args.dry_run:
             _show(actions)
+            print(f"set-up: {STARTUP} beside fairseq")
             return 0
         if actions and find_spec("pip") is None:
             raise UserError(
@@ -78,7 +99,38 @@ def run(args: argparse.Namespace) -> int:
         pins.write_text("\n".join(_pins_of_new_packages()) + "\n", encoding="utf-8")
         for action in actions:
             _do(action)
+    _write_startup()
     return _check()
+
+
+def _write_startup() -> None:
+    """Let each start of this Python prepare the patches of fairseq."""
+    path = startup_file()
+    try:
+        if path.is_file() and path.read_text(encoding="utf-8") == STARTUP_LINE:
+            return
+        path.write_text(STARTUP_LINE, encoding="utf-8")
+    except OSError as error:
+        raise UserError(f"`{path}` must be writable; it is not: {error.strerror}") from None
+    remove = line("tdo", "setup", "--remove")
+    print(f"set-up: {path}: each start of this Python prepares the patches ({remove} undoes this)")
+
+
+def _remove_startup(args: argparse.Namespace) -> int:
+    if args.eval:
+        raise UserError("`--eval` must be left out with `--remove`; both are given")
+    path = startup_file()
+    if not path.is_file():
+        raise UserError(f"`--remove` must find {path}; it does not")
+    if args.dry_run:
+        print(f"+ rm {shlex.quote(str(path))}")
+        return 0
+    try:
+        path.unlink()
+    except OSError as error:
+        raise UserError(f"`{path}` must be removable; it is not: {error.strerror}") from None
+    print(f"set-up: {path} is removed")
+    return 0
 
 
 def _fairseq() -> list[Action]:
@@ -91,8 +143,16 @@ def _fairseq() -> list[Action]:
     # Versions for the isolated build as well: older pips read the first variable, newer ones the
     # second. Both are split at spaces, so the path is relative to where the command runs.
     constraints = {"PIP_CONSTRAINT": CONSTRAINTS.name, "PIP_BUILD_CONSTRAINT": CONSTRAINTS.name}
-    words = ["-m", "pip", "install", "--no-deps", *anew, FAIRSEQ]
-    return [Action(f"{FAIRSEQ} (compiles for half a minute)", words, {**tools, **constraints})]
+    text = f"{FAIRSEQ} (compiles for half a minute)"
+    return [_checked(FAIRSEQ, text, anew, {**tools, **constraints})]
+
+
+def _checked(
+    package: str, text: str, options: Sequence[str] = (), variables: Mapping[str, str] | None = None
+) -> Action:
+    """Return the action that installs a package alone, if pip gets the file with its digest."""
+    words = ["-m", "pip", "install", "--no-deps", *options, "-r", "/dev/stdin"]
+    return Action(text, words, variables or {}, f"{package} --hash={DIGESTS[package]}")
 
 
 def _evaluation(pins: Path) -> list[Action]:
@@ -109,7 +169,7 @@ def _evaluation(pins: Path) -> list[Action]:
     packages = [Action("BERTScore, language detectors, tokenizers", words)]
     return [
         *(packages if missing - {COMET.partition("==")[0]} else ()),
-        Action(COMET, ["-m", "pip", "install", "--no-deps", COMET]),
+        _checked(COMET, COMET),
         Action("check of the evaluation", ["-W", "ignore", "-c", EVAL_CHECK]),
     ]
 
@@ -163,7 +223,8 @@ def _show(actions: Sequence[Action]) -> None:
         if settings:
             print(f"+ cd {shlex.quote(str(CONSTRAINTS.parent))}")
         words = [*(["env", *settings] if settings else []), sys.executable, *action.words]
-        print(f"+ {shlex.join(words)}")
+        given = f"echo {shlex.quote(action.given)} | " if action.given else ""
+        print(f"+ {given}{shlex.join(words)}")
 
 
 def _do(action: Action) -> None:
@@ -178,7 +239,7 @@ def _do(action: Action) -> None:
         [sys.executable, *action.words],
         cwd=CONSTRAINTS.parent if action.variables else None,
         env={**os.environ, **quiet, **action.variables},
-        stdin=subprocess.DEVNULL,
+        input=action.given,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,

@@ -14,11 +14,11 @@ ALLOWED = {
     "analysis": "modules neuron_files validation_file errors names",
     "models": "modules neuron_files errors names",
     "criterions": "models modules errors names",
-    "tasks": "costs models modules metrics data runtime text_settings errors names",
+    "tasks": "costs models modules metrics data runtime checkpoints text_settings errors names",
     "runtime": "typed errors names",
     "data": "runtime typed errors names",
-    "metrics": "data runtime errors names",
-    "corpora": "metrics data runtime errors names",
+    "metrics": "data runtime typed errors names",
+    "corpora": "metrics data runtime typed errors names",
     "evaluation": "models modules metrics launch data runtime checkpoints text_settings "
     "neuron_files validation_file typed errors names",
     "pretrained": "tasks models modules metrics data runtime checkpoints text_settings typed "
@@ -27,7 +27,7 @@ ALLOWED = {
     "text_settings typed errors",
     "launch": "data runtime typed errors names",
     "costs": "analysis criterions models modules launch runtime errors",
-    "start": "corpora metrics costs launch data runtime errors names",
+    "start": "corpora metrics costs launch data runtime typed errors names",
     "recording": "evaluation analysis launch data runtime checkpoints validation_file typed errors",
     "serve": "evaluation analysis models modules metrics data checkpoints text_settings errors",
     "experiments": "costs evaluation metrics launch data runtime installation typed errors names",

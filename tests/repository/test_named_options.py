@@ -19,7 +19,7 @@ OPTION = re.compile(r"(?<![\w-])--[a-z][a-z0-9-]*[a-z0-9]")
 OTHERS = {
     "docker": "--build-arg --tag",
     "git": "--porcelain --untracked-files",
-    "pip": "--force-reinstall --no-cache-dir --no-deps",
+    "pip": "--force-reinstall --hash --no-cache-dir --no-deps",
     "sacrebleu": "--tokenize",
     "sbatch, squeue and srun": "--format --gpus-per-node --job-name --kill-on-bad-exit "
     "--noheader --ntasks-per-node --open-mode --parsable --requeue --signal --time --user",

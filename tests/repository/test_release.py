@@ -84,3 +84,13 @@ def test_this_clone_uses_its_own_files() -> None:
     assert installation.CONSTRAINTS.is_file()
     pins = installation.CONSTRAINTS.read_text("utf-8")
     assert re.search(r"^torch==", pins, re.MULTILINE)
+
+
+def test_workflows_name_the_commits_of_their_actions() -> None:
+    workflows = list((ROOT / ".github" / "workflows").glob("*.yml"))
+    used = [
+        use for path in workflows for use in re.findall(r"uses: (\S+)", path.read_text("utf-8"))
+    ]
+    assert used
+    for use in used:
+        assert use.startswith("./") or re.fullmatch(r"[\w./-]+@[0-9a-f]{40}", use), use

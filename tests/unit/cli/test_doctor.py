@@ -40,6 +40,20 @@ def test_here_all_is_well(capsys):
     assert {patch["status"] for patch in report["patches"]} <= {"applied", "not needed"}
 
 
+@pytest.mark.parametrize(
+    ("version", "xml", "status", "named"),
+    [
+        ((3, 12, 15), (2, 8, 2), "ok", "expat 2.8.2"),
+        ((3, 14, 0), (2, 10, 0), "ok", ""),
+        ((3, 12, 14), (2, 8, 2), "warn", "tarfile and zipfile of Python 3.12 below 3.12.15"),
+        ((3, 10, 22), (2, 8, 1), "warn", "expat below 2.8.2"),
+    ],
+)
+def test_known_faults_of_what_reads_archives_and_xml(version, xml, status, named):
+    check = doctor.check_parsers(version, xml)
+    assert check.status == status and named in check.detail
+
+
 @pytest.mark.parametrize("version", [None, "0.12.3"])
 def test_fairseq_missing_or_wrong(monkeypatch, capsys, version):
     fake_versions(monkeypatch, fairseq=version)
@@ -112,7 +126,7 @@ def test_a_start_up_without_the_pth(monkeypatch, tmp_path):
     monkeypatch.setattr(sys, "executable", str(bare))
     check = doctor.check_patches()
     assert check.status == "wrong"
-    assert check.fix == installation.install_again()
+    assert check.fix == installation.line("tdo", "setup")
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,10 @@
 """``tdo setup``: what it would run, what it runs, and what it says when that fails."""
 
+import contextlib
 import subprocess
 import sys
+import zipfile
+from hashlib import sha256
 from importlib import metadata
 
 import pytest
@@ -21,6 +24,7 @@ def nothing_installed(monkeypatch):
     lacks = [doctor.Check(name, "warn", "") for name in ("bert-score", "unbabel-comet")]
     monkeypatch.setattr(doctor, "missing_of_evaluation", lambda: lacks)
     monkeypatch.setattr(setup, "_check", lambda: 0)
+    monkeypatch.setattr(setup, "_write_startup", lambda: None)
 
 
 @pytest.fixture
@@ -38,17 +42,20 @@ def pip(monkeypatch, nothing_installed):
 
 def test_a_dry_run_says_all_commands(capsys, nothing_installed):
     printed, _ = told(capsys, "setup", "--eval", "--dry-run")
+    assert printed.splitlines()[-1] == "set-up: tdo_compat.pth beside fairseq"
     folder, fairseq, evaluation, comet, check = shown_commands(printed)
     assert folder == ["cd", str(installation.FILES)]
     python = fairseq.index(sys.executable)
-    assert fairseq[0] == "env"
+    source = f"{installation.FAIRSEQ} --hash={installation.DIGESTS[installation.FAIRSEQ]}"
+    assert fairseq[:4] == ["echo", source, "|", "env"]
     pins = {"PIP_CONSTRAINT=constraints.txt", "PIP_BUILD_CONSTRAINT=constraints.txt"}
-    assert pins <= {*fairseq[1:python]}
-    install = ["-m", "pip", "install", "--no-deps"]
-    assert fairseq[python + 1 :] == [*install, installation.FAIRSEQ]
+    assert pins <= {*fairseq[4:python]}
+    install = ["-m", "pip", "install", "--no-deps", "-r", "/dev/stdin"]
+    assert fairseq[python + 1 :] == install
     assert {"bert-score<0.4,>=0.3.13", "scipy>=1.10"} <= {*evaluation[6:]}
     assert not any("tdo_plugin" in word for word in evaluation[6:])
-    assert comet[1:] == [*install, installation.COMET]
+    assert comet[1].startswith(f"{installation.COMET} --hash=sha256:")
+    assert comet[4:] == install
     assert check[1:] == ["-W", "ignore", "-c", setup.EVAL_CHECK]
 
 
@@ -72,13 +79,13 @@ def test_comet_alone_is_missing_after_the_extra(capsys, nothing_installed, monke
     lacks = [doctor.check_requirement("unbabel-comet==0")]
     monkeypatch.setattr(doctor, "missing_of_evaluation", lambda: lacks)
     _, _, comet, check = shown_commands(told(capsys, "setup", "--eval", "--dry-run")[0])
-    assert comet[-1] == installation.COMET and check[-1] == setup.EVAL_CHECK
+    assert comet[1].startswith(installation.COMET) and check[-1] == setup.EVAL_CHECK
 
 
 def test_a_broken_fairseq_is_compiled_anew(capsys, nothing_installed, monkeypatch):
     monkeypatch.setattr(doctor, "is_pinned", lambda requirement: True)
     _, words = shown_commands(told(capsys, "setup", "--dry-run")[0])
-    assert words[-3:] == ["--force-reinstall", "--no-cache-dir", installation.FAIRSEQ]
+    assert words[-4:] == ["--force-reinstall", "--no-cache-dir", "-r", "/dev/stdin"]
 
 
 def test_each_command_is_run_once_and_silently(capsys, pip):
@@ -87,7 +94,59 @@ def test_each_command_is_run_once_and_silently(capsys, pip):
     (_, fairseq), (_, evaluation), *more = ran
     assert fairseq["cwd"] == installation.FILES and evaluation["cwd"] is None
     assert fairseq["env"]["PIP_CONSTRAINT"] == "constraints.txt"
+    assert fairseq["input"].startswith(f"{installation.FAIRSEQ} --hash=")
     assert len(more) == 2 and len(printed.splitlines()) == 4
+
+
+def test_a_file_with_another_digest_is_not_installed(monkeypatch, tmp_path):
+    wheel, site = tmp_path / "toy-1-py3-none-any.whl", tmp_path / "site"
+    with zipfile.ZipFile(wheel, "w") as archive:
+        archive.writestr("toy.py", "")
+        archive.writestr(
+            "toy-1.dist-info/METADATA", "Metadata-Version: 2.1\nName: toy\nVersion: 1\n"
+        )
+        archive.writestr(
+            "toy-1.dist-info/WHEEL",
+            "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
+        )
+        archive.writestr("toy-1.dist-info/RECORD", "toy.py,,\n")
+    monkeypatch.setattr(setup.tempfile, "tempdir", str(tmp_path))
+    options = ("--no-index", "--find-links", str(tmp_path), "--target", str(site))
+    for digest, fits in (("0" * 64, False), (sha256(wheel.read_bytes()).hexdigest(), True)):
+        monkeypatch.setitem(setup.DIGESTS, "toy==1", f"sha256:{digest}")
+        expected = contextlib.nullcontext() if fits else pytest.raises(UserError, match="HASHES")
+        with expected:
+            setup._do(setup._checked("toy==1", "toy", options))
+        assert (site / "toy.py").is_file() == fits
+
+
+@pytest.fixture
+def beside_fairseq(monkeypatch, tmp_path):
+    path = tmp_path / installation.STARTUP
+    monkeypatch.setattr(setup, "startup_file", lambda: path)
+    return path
+
+
+def test_the_file_that_loads_the_patches(capsys, monkeypatch, beside_fairseq, refused):
+    """It is written once and said, works, does nothing without the package, and can be removed."""
+    monkeypatch.setattr(setup, "_fairseq", list)
+    monkeypatch.setattr(setup, "_check", lambda: 0)
+    assert str(beside_fairseq) in told(capsys, "setup")[0]
+    assert told(capsys, "setup")[0] == ""
+    site = [sys.executable, "-S", "-c"]
+    add = f"import site, sys; site.addsitedir({str(beside_fairseq.parent)!r}); "
+    shown = "print('tdo_compat.patches' in sys.modules)"
+    for path, loaded in ((str(installation.PACKAGE.parent), "True"), ("", "False")):
+        code = f"import sys; sys.path.insert(0, {path!r}); {add}{shown}"
+        done = subprocess.run(
+            [*site, code], capture_output=True, text=True, cwd="/", check=True, env={}
+        )
+        assert (done.stdout.split(), done.stderr) == ([loaded], "")
+    refused("setup", "--remove", "--eval", names="--eval")
+    assert told(capsys, "setup", "--remove", "--dry-run")[0] == f"+ rm {beside_fairseq}\n"
+    assert told(capsys, "setup", "--remove")[0] == f"set-up: {beside_fairseq} is removed\n"
+    assert not beside_fairseq.exists()
+    refused("setup", "--remove", names="tdo_compat.pth", case="nothing to remove")
 
 
 def test_pins_leave_what_is_installed(monkeypatch):
