@@ -5,26 +5,34 @@
 
 import argparse
 import collections
-import functools
+import contextlib
 import os
 import pickle
 import re
 import shlex
 import shutil
+import socket
 import sys
-from collections.abc import Callable
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator
 from typing import IO, Any
 
 import numpy
 import omegaconf
 import torch
-from omegaconf.errors import OmegaConfBaseException
 
 from tdo_compat import hooks
+from tdo_compat.errors import one_line
 
 TRUST = "TDO_TRUST_CHECKPOINT"
-GROUP = (dict, argparse.Namespace, omegaconf.DictConfig)  # types of a checkpoint's settings
-NAMES = {"task": ("_name", "task"), "model": ("_name", "arch")}  # settings that name its parts
+LAST = r"checkpoint_last(.*)\.pt"  # file name of a training's last checkpoint
+BLOCK = 1 << 20  # bytes read at a time
+# How Python reports values of another form than a function expects.
+WRONG = (
+    *(LookupError, TypeError, ValueError, AttributeError, AssertionError, RuntimeError),
+    *(ArithmeticError, NameError),
+)
 
 
 class CheckpointError(RuntimeError):
@@ -57,13 +65,66 @@ def _allowed_globals() -> list[Any]:
 def safe_load(source: str | IO[bytes], map_location: Any = None, **options: Any) -> Any:
     """``torch.load`` of a fairseq checkpoint in torch's safe mode, with any torch version.
 
+    torch itself does not compare a file with the checksums that it has.
+
     Args:
         source: path or binary file of the checkpoint.
 
     Raises:
-        CheckpointError: one line that names the file, if it is incomplete, or contains classes
-            outside the allow-list and ``TDO_TRUST_CHECKPOINT=1`` is not set.
+        CheckpointError: one line that names the file, if it is incomplete or changed, or contains
+            classes outside the allow-list and ``TDO_TRUST_CHECKPOINT=1`` is not set.
     """
+    if not as_written(source):
+        raise _damaged(source)
+    state = _load(source, map_location, **options)
+    if options.get("mmap") and not _has_all(str(source), state):
+        raise _damaged(source)
+    return state
+
+
+@contextlib.contextmanager
+def blaming(path: object) -> Iterator[None]:
+    """Name a checkpoint if using it fails in the way of values of another form than expected.
+
+    Raises:
+        CheckpointError: one line, for an exception that would be a traceback.
+    """
+    try:
+        yield
+    except (*WRONG, omegaconf.errors.OmegaConfBaseException) as error:
+        if one_line(type(error), error) is not None:
+            raise
+        reason = " ".join(f"{type(error).__name__}: {error}".split())
+        raise CheckpointError(
+            f"{path} must be a whole checkpoint of fairseq; using it gave {reason}"
+        ) from error
+
+
+def _has_all(path: str, state: Any) -> bool:
+    """Whether a file that is mapped has the values of all tensors, which torch does not look at."""
+    with zipfile.ZipFile(path) as archive:
+        there = sum(part.file_size for part in archive.infolist() if "/data/" in part.filename)
+    storages: dict[int, int] = {}
+    waiting, seen = [state], set()
+    while waiting:
+        value = waiting.pop()
+        if id(value) in seen:
+            continue
+        seen.add(id(value))
+        if isinstance(value, torch.Tensor) and value.layout == torch.strided and not value.is_meta:
+            storage = value.untyped_storage()
+            storages[storage.data_ptr()] = storage.nbytes()
+        elif isinstance(value, dict):
+            waiting += value.values()
+        elif isinstance(value, (list, tuple)):
+            waiting += value
+    return sum(storages.values()) <= there
+
+
+def _load(source: str | IO[bytes], map_location: Any = None, **options: Any) -> Any:
+    if isinstance(source, (str, os.PathLike)) and not _is_unicode(os.fspath(source)):
+        with open(source, "rb") as file:  # which cannot be mapped
+            return _load(file, map_location, **{**options, "mmap": None})
     trusted = os.environ.get(TRUST) == "1"
     options["weights_only"] = not trusted
     try:
@@ -79,78 +140,130 @@ def safe_load(source: str | IO[bytes], map_location: Any = None, **options: Any)
                 f"{path} contains {refused[1] or refused[2]}, which torch's safe mode does not "
                 f"load; if you trust the source of the file, set {TRUST}=1"
             ) from error
-        raise CheckpointError(
-            f"{path} is not a complete checkpoint: it is truncated or damaged"
-        ) from error
+        raise _damaged(source) from error
 
 
-def well_formed(upgrade: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """Wrap fairseq's function that upgrades old checkpoints, to handle any content.
+def _is_unicode(path: str) -> bool:
+    """Whether torch can open a path; Python in an ASCII locale has others for accented letters."""
+    try:
+        path.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def as_written(source: str | IO[bytes]) -> bool:
+    """Whether the parts of a file of ``torch.save`` have the checksums that it states for them.
+
+    Files in the form before torch 1.6 have none, and torch can be told to write 0 instead.
+    """
+    if isinstance(source, (str, os.PathLike)):
+        if not zipfile.is_zipfile(source):
+            return True
+        with open(source, "rb") as file:
+            return _parts_as_written(file)
+    start = source.tell()
+    try:
+        return not zipfile.is_zipfile(source) or _parts_as_written(source)
+    finally:
+        source.seek(start)
+
+
+def _parts_as_written(file: IO[bytes]) -> bool:
+    try:
+        with zipfile.ZipFile(file) as archive:
+            parts = archive.infolist()
+            # torch stores parts as they are, so that nothing expands
+            if any(part.compress_type for part in parts):
+                return False
+            if sum(part.file_size for part in parts) > file.seek(0, os.SEEK_END):
+                return False
+            for part in parts:
+                if part.CRC:
+                    with archive.open(part) as opened:
+                        while opened.read(BLOCK):
+                            pass
+    except (zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError, RuntimeError):
+        return False
+    return True
+
+
+def _damaged(source: Any) -> CheckpointError:
+    path = str(getattr(source, "name", source))
+    message = f"{path} is not a complete checkpoint: it is truncated or damaged"
+    instead = instead_of(path) if re.fullmatch(LAST, os.path.basename(path)) else ""
+    return CheckpointError(message + f"; {instead}" * bool(instead))
+
+
+def instead_of(last: str) -> str:
+    """What can take the place of a training's last checkpoint: a clause for the end of a message.
 
     Args:
-        upgrade: takes a checkpoint as read, returns it in the current form.
+        last: its path.
 
     Returns:
-        the same function, which raises CheckpointError if the content is not a checkpoint.
+        The clause; empty if there is no other checkpoint.
     """
-
-    @functools.wraps(upgrade)
-    def checked(state: Any) -> Any:
+    folder, name = os.path.split(last)
+    suffix = re.fullmatch(LAST, name)[1]  # type: ignore[index]
+    updates: dict[str, int] = {}
+    candidates = others(folder, suffix)
+    for path in candidates:
         try:
-            return upgrade(state)
-        except (
-            KeyError,
-            IndexError,
-            TypeError,
-            AttributeError,
-            OmegaConfBaseException,
-        ) as error:
-            raise CheckpointError(
-                f"a checkpoint must have fairseq's format; this one does not "
-                f"({type(error).__name__}: {error})"
-            ) from error
+            state = _load(path, "cpu", mmap=zipfile.is_zipfile(path) or None)
+            updates[path] = int(state["optimizer_history"][-1]["num_updates"])
+        except (CheckpointError, OSError, LookupError, TypeError, ValueError):
+            continue
+    newest = sorted(
+        updates,
+        key=lambda path: (updates[path], "best" not in os.path.basename(path)),
+        reverse=True,
+    )
+    intact = next((path for path in newest if as_written(path)), None)
+    if intact is None:
+        return f"no other checkpoint in {folder or '.'} is intact" if candidates else ""
+    return (
+        f"the newest intact one is {intact}, of update {updates[intact]} "
+        f"(`{shlex.join(['cp', intact, last])}` puts it in its place)"
+    )
 
-    return checked
 
-
-def with_form(state: Any, file: object) -> dict[str, Any]:
-    """A checkpoint as read, after checking that its parts have the types that fairseq expects.
+def others(folder: str, suffix: str = "") -> list[str]:
+    """The checkpoints of a training in a folder, except its last.
 
     Args:
-        state: as read.
-        file: its source, for messages.
-
-    Raises:
-        CheckpointError: one line on the first part with another type.
+        folder: of the training; it may be missing.
+        suffix: of their names, for a part of a sharded model.
     """
-    if not isinstance(state, dict) or not isinstance(state.get("model"), dict):
-        raise CheckpointError(
-            f"a checkpoint of fairseq must have a `model`, by names; {file} does not"
-        )
-    settings: Any = state.get("cfg")
-    if settings is None and state.get("args") is None:
-        raise CheckpointError(f"{file} must have settings, `cfg` or `args`; it has neither")
-    _check_kind(file, "args", state.get("args"), (argparse.Namespace, type(None)))
-    _check_kind(file, "cfg", settings, (*GROUP, type(None)))
-    for part in ("task_state", "extra_state"):
-        _check_kind(file, part, state.get(part, {}), (dict,))
-    history = state.get("optimizer_history", [])
-    if not isinstance(history, list) or not all(isinstance(part, dict) for part in history):
-        raise CheckpointError(f"`optimizer_history` of {file} must be a list of groups; it is not")
-    for part, names in NAMES.items() if state.get("args") is None else ():
-        group = settings.get(part)
-        _check_kind(file, part, group, GROUP)
-        members = vars(group) if isinstance(group, argparse.Namespace) else group
-        if not any(isinstance(members.get(name), str) for name in names):
-            raise CheckpointError(f"`{part}` of {file} must have a name, `{names[0]}`; it has none")
-    return state
+    names = sorted(os.listdir(folder or ".")) if os.path.isdir(folder or ".") else []
+    ours = re.compile(rf"checkpoint(\d+|_\d+_\d+|_best|\.best_\w+_-?[\d.]+){re.escape(suffix)}\.pt")
+    return [os.path.join(folder, name) for name in names if ours.fullmatch(name)]
 
 
-def _check_kind(file: object, name: str, value: Any, kinds: tuple[type, ...]) -> None:
-    if not isinstance(value, kinds):
-        raise CheckpointError(
-            f"`{name}` of {file} must be a group of settings; it is {type(value).__name__}"
-        )
+def own_name(filename: str) -> str:
+    """A name for a file that this process is writing, beside its final name.
+
+    What killed processes of this machine left under such names is removed.
+    """
+    folder, name = os.path.split(filename)
+    mark = f"{name}.{socket.gethostname()}"
+    left = re.compile(rf"{re.escape(mark)}\.(\d+)\.tmp")
+    for other in os.listdir(folder or ".") if os.path.isdir(folder or ".") else ():
+        match = left.fullmatch(other)
+        if match and not _runs(int(match[1])):
+            with contextlib.suppress(OSError):  # another process removes it too
+                os.remove(os.path.join(folder, other))
+    return os.path.join(folder, f"{mark}.{os.getpid()}.tmp")
+
+
+def _runs(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:  # of another user
+        return True
+    return True
 
 
 def write_whole(filename: str, write: Callable[[IO[bytes]], object]) -> None:
@@ -159,7 +272,7 @@ def write_whole(filename: str, write: Callable[[IO[bytes]], object]) -> None:
     Raises:
         CheckpointError: one line that names ``filename`` and the reason; nothing is left behind.
     """
-    temporary = f"{filename}.tmp"
+    temporary = own_name(filename)
     try:
         with open(temporary, "wb") as file:
             write(file)
@@ -200,5 +313,5 @@ def save_whole(obj: object, filename: str) -> None:
 def copy_whole(source: str, filename: str) -> str:
     """Copy a file such that ``filename`` is unchanged, or complete; returns ``filename``."""
     with open(source, "rb") as opened:
-        write_whole(filename, lambda file: shutil.copyfileobj(opened, file, 2**20))
+        write_whole(filename, lambda file: shutil.copyfileobj(opened, file, BLOCK))
     return filename

@@ -171,7 +171,11 @@ def _check_given_paths(module: Any) -> None:
 def _options_of_checkpoints(module: Any) -> None:
     def complete(command: ParsedCommand) -> None:
         if hooks.complete_options is not None and not command.only_said:
-            hooks.complete_options(command.options, command.parser, command.words)
+            from tdo_compat.checkpoint import blaming
+
+            options = vars(command.options)
+            with blaming(options.get("path") or options.get("restore_file")):
+                hooks.complete_options(command.options, command.parser, command.words)
 
     _after_parsing(module, complete)
 
@@ -191,6 +195,34 @@ def _refuse_options(module: Any) -> None:
             task.check_command_line(command.parser, command.options, command.said)
 
     _after_parsing(module, check)
+
+
+class NotALanguageModel(ValueError):
+    """``fairseq-eval-lm`` has no model, or one of another kind."""
+
+    one_line = True
+
+
+@patch(
+    "language-models-alone",
+    "fairseq-eval-lm gives a traceback for models that translate, and without --path",
+    "fairseq_cli.eval_lm",
+)
+def _language_models_alone(module: Any) -> None:
+    original = module.main
+
+    def main(cfg: Any, **kwargs: Any) -> Any:
+        path = cfg.common_eval.path
+        if path is None:
+            raise NotALanguageModel("`--path` must be set to a language model; it is not")
+        try:
+            return original(cfg, **kwargs)
+        except AttributeError as error:  # what only such models and their tasks have
+            if error.name not in ("supported_targets", "eval_lm_dataloader"):
+                raise
+            raise NotALanguageModel(f"`--path` must be a language model; {path} is none") from None
+
+    module.main = main
 
 
 # --- fairseq's settings from the command line ------------------------------------------------

@@ -96,10 +96,10 @@ def bounded(text: str) -> str:
     Messages quote files and command lines of any size and content. The middle of a long message is
     omitted, since it begins with the problem and ends with the advice.
     """
-    line = _escaped(text[: LONGEST + 1])
+    line = escaped(text[: LONGEST + 1])
     if len(text) <= LONGEST and len(line) <= LONGEST:
         return line
-    begin, end = line[:BEGIN], _escaped(text[-END:])[-END:]
+    begin, end = line[:BEGIN], escaped(text[-END:])[-END:]
     return f"{begin} [... {len(text):,} characters in all ...] {end}"
 
 
@@ -108,7 +108,7 @@ def tell(line: str) -> None:
     print(bounded(line), file=sys.stderr, flush=True)
 
 
-def _escaped(text: str) -> str:
+def escaped(text: str) -> str:
     """The text with unprintable characters escaped as in Python strings."""
     return "".join(char if char.isprintable() else ascii(char)[1:-1] for char in text)
 
@@ -136,9 +136,9 @@ def _line(kind: type[BaseException], value: BaseException) -> str | None:
     if issubclass(kind, KeyboardInterrupt):
         return "interrupted"
     if isinstance(value, OSError) and value.errno in PLACES and isinstance(value.filename, str):
-        return text
+        return f"{value.filename}: {value.strerror}"
     if isinstance(value, OSError) and value.errno in FULL:
-        return text
+        return f"{value.filename}: {value.strerror}" if value.filename else str(value.strerror)
     if isinstance(value, ModuleNotFoundError) and value.name in ("fairseq", "fairseq_cli"):
         return "`fairseq` must be installed; it is not (tdo setup)"
     if lacks_memory(value):

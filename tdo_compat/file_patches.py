@@ -61,15 +61,23 @@ def _forget_places(module: Any) -> None:
     "fairseq.checkpoint_utils",
 )
 def _well_formed(module: Any) -> None:
-    from tdo_compat.checkpoint import well_formed, with_form
+    from tdo_compat.checkpoint import blaming
+    from tdo_compat.checkpoint_form import well_formed, with_form
 
     original = module.torch.load
 
     def load(source: Any, *args: Any, **kwargs: Any) -> Any:
         return with_form(original(source, *args, **kwargs), getattr(source, "name", source))
 
+    ensemble = module.load_model_ensemble_and_task
+
+    def load_model_ensemble_and_task(filenames: Any, *args: Any, **kwargs: Any) -> Any:
+        with blaming(":".join(map(str, filenames))):
+            return ensemble(filenames, *args, **kwargs)
+
     module.torch = overlay(module.torch, load=load)
     module._upgrade_state_dict = well_formed(module._upgrade_state_dict)
+    module.load_model_ensemble_and_task = load_model_ensemble_and_task
 
 
 @patch(

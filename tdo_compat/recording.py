@@ -28,9 +28,14 @@ def recording(call_main: Callable[..., Any]) -> Callable[..., Any]:
 
 def _recorded(main: Callable[..., Any], cfg: Any, **kwargs: Any) -> Any:
     from fairseq import utils
+    from fairseq.distributed import utils as distributed_utils
+
+    from tdo_compat.resuming import check_folder
 
     utils.import_user_module(cfg.common)  # a spawned worker has not imported the module yet
     if hooks.record_training is None:
+        if distributed_utils.is_master(cfg.distributed_training):
+            check_folder(cfg)
         return main(cfg, **kwargs)
     with hooks.record_training(cfg):
         return main(cfg, **kwargs)

@@ -26,7 +26,15 @@ WRITTEN_TEXT = ("plasma_path", "save_dir")
 
 # omegaconf's function calls, such as ${oc.env:HOME}; references to other settings have no colon.
 FUNCTION = re.compile(r"\$\{\s*[\w.${}]+\s*:")
+REFERENCES = 10  # in a text; with thousands it takes minutes
 
+
+# the kinds of fairseq's meters, by their names; all others are means or sums
+METERS = {
+    **dict.fromkeys(("wall", "train_wall"), ("StopwatchMeter",)),
+    **dict.fromkeys(("wps", "ups"), ("TimeMeter",)),
+}
+USUAL = ("AverageMeter", "SumMeter")
 
 _names: dict[str, str] = {}  # names of text settings in the latest checkpoint, for messages
 
@@ -103,7 +111,8 @@ def harmless(state: Any) -> Any:
         state: as read; anything other than a checkpoint is returned unchanged.
 
     Raises:
-        SettingError: a setting calls a function of omegaconf, such as ``${oc.env:HOME}``.
+        SettingError: a setting calls a function of omegaconf, such as ``${oc.env:HOME}``, or has
+            many references to others.
     """
     if not isinstance(state, dict):
         return state
@@ -150,7 +159,7 @@ def _forget(place: dict[str, Any]) -> None:
             if not isinstance(text, str):
                 continue
             called = _names[text] = shown(str(name))
-            if FUNCTION.search(text):
+            if FUNCTION.search(text) or text.count("${") > REFERENCES:
                 raise SettingError(
                     f"`{called}` of a checkpoint must be a plain value; it is {shown(text)}"
                 )
@@ -168,15 +177,31 @@ def only_meters(module: Any) -> Callable[[Any, Any], None]:
     original = module.MetersDict.load_state_dict
 
     def load_state_dict(self: Any, state_dict: Any) -> None:
-        for _, _, name, _ in state_dict:
+        for _, key, name, values in state_dict:
             kind = getattr(module, name, None) if isinstance(name, str) else None
             if not isinstance(kind, type) or not issubclass(kind, module.Meter):
                 raise SettingError(
                     f"a checkpoint's meters must be of fairseq's types; it has {shown(name)}"
                 )
+            if name not in METERS.get(key, USUAL) or not _are_numbers(values):
+                raise SettingError(
+                    f"a checkpoint's meter {shown(key)} must be that of a training; it is a "
+                    f"{name} of {shown(values)}"
+                )
         original(self, state_dict)
 
     return load_state_dict
+
+
+def _are_numbers(values: Any) -> bool:
+    """Whether a meter's values are numbers, but for those that need not be set."""
+    try:
+        for name, value in values.items():
+            if value is not None or name not in ("val", "round"):
+                float(value)
+    except (AttributeError, TypeError, ValueError, OverflowError, RuntimeError):
+        return False
+    return True
 
 
 def know_names(module: Any) -> None:

@@ -94,6 +94,7 @@ def end_when_told(trainer: Any) -> None:
 
     noted_valid_step = step(valid_step)
     trainer._told = ()  # for a trainer that gets its batches without an iterator
+    trainer._agreed = 0
     trainer.get_train_iterator = listening
     trainer.train_step, trainer.valid_step = step(train_step), in_validation
     trainer._aggregate_logging_outputs = with_signals

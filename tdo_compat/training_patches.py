@@ -47,6 +47,39 @@ def _restore_task(module: Any) -> None:
 
 
 @patch(
+    "fitting-states",
+    "another criterion, optimizer or scheduler than the checkpoint's causes a traceback",
+    "fairseq.trainer",
+)
+def _refuse_other_states(module: Any) -> None:
+    from tdo_compat.resuming import refuse_other_states
+
+    refuse_other_states(module)
+
+
+@patch(
+    "finished-trainings",
+    "a finished training makes another update each time, and --patience counts from 0 each time",
+    "fairseq_cli.train",
+)
+def _end_when_finished(module: Any) -> None:
+    from tdo_compat.resuming import end_when_finished
+
+    end_when_finished(module)
+
+
+@patch(
+    "known-metric",
+    "a --best-checkpoint-metric that is not measured causes a KeyError at the first validation",
+    "fairseq_cli.train",
+)
+def _known_metric(module: Any) -> None:
+    from tdo_compat.resuming import with_known_metric
+
+    module.get_valid_stats = with_known_metric(module.get_valid_stats)
+
+
+@patch(
     "position-of-workers",
     "a training that resumes with another number of workers repeats or omits sentences",
     "fairseq.trainer",
@@ -210,6 +243,24 @@ def _one_wandb_run(module: Any) -> None:
 
     if module.wandb is not None:  # it may be installed but fail to import
         module.wandb = overlay(module.wandb, init=one_run(module.wandb))
+
+
+@patch(
+    "numbers-of-one-kind",
+    "a checkpoint's parameters that are whole numbers are taken for real ones",
+    "fairseq.models.fairseq_model",
+)
+def _numbers_of_one_kind(module: Any) -> None:
+    from tdo_compat.checkpoint_form import check_kinds
+
+    model = module.BaseFairseqModel
+    original = model.load_state_dict
+
+    def load_state_dict(self: Any, state_dict: Any, *args: Any, **options: Any) -> Any:
+        check_kinds(self, state_dict)
+        return original(self, state_dict, *args, **options)
+
+    model.load_state_dict = load_state_dict
 
 
 @patch(

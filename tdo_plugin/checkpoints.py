@@ -13,7 +13,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from tdo_compat.checkpoint import safe_load, with_form
+from tdo_compat.checkpoint import blaming, safe_load
+from tdo_compat.checkpoint_form import with_form
 from tdo_plugin.errors import UserError
 from tdo_plugin.modules.checkpoint_upgrade import upgraded
 
@@ -23,6 +24,7 @@ State = dict[str, Any]
 # by validation are copies of these while the originals are kept.
 REGULAR = re.compile(r"checkpoint(\d+|_\d+_(?P<updates>\d+))\.pt")
 CHOSEN = re.compile(r"checkpoint(\.best_.+|_best)\.pt")
+LAST = re.compile(r"checkpoint_last\.pt")  # usually a copy too
 
 # Options that determine what a model's parameters mean; all others, from the data folder to the
 # learning rate, may differ between checkpoints of one run.
@@ -78,6 +80,11 @@ def read(path: Path, option: str = "--inputs") -> State:
 
 def describe(path: Path, state: State) -> Candidate:
     """The information that a checkpoint records about itself."""
+    with blaming(path):
+        return _described(path, state)
+
+
+def _described(path: Path, state: State) -> Candidate:
     history = state.get("optimizer_history") or [{}]
     loss = (state.get("extra_state") or {}).get("val_loss")
     loss = None if loss is None or not math.isfinite(loss) else float(loss)
@@ -86,8 +93,20 @@ def describe(path: Path, state: State) -> Candidate:
     return Candidate(path, int(history[-1].get("num_updates", 0)), loss, maximize)
 
 
+def is_checkpoint(name: str) -> bool:
+    """Whether fairseq writes checkpoints under this file name."""
+    return any(names.fullmatch(name) for names in (REGULAR, CHOSEN, LAST))
+
+
+def validated(folder: Path) -> bool:
+    """Whether a checkpoint of a folder has a validation loss, or the metric that is used."""
+    return bool(_validated(folder, 0))
+
+
 def last_of(folder: Path, count: int, option: str = "--last") -> list[Path]:
-    """The ``count`` regular checkpoints of a folder with the most updates, newest first.
+    """The ``count`` checkpoints of a folder with the most updates, newest first.
+
+    These are the regular ones, and the last if it is none of them.
 
     Raises:
         UserError: the folder has fewer.
@@ -96,8 +115,14 @@ def last_of(folder: Path, count: int, option: str = "--last") -> list[Path]:
     return _enough(option, newest, count, f"checkpoints in {folder}")
 
 
+def newest_of(folder: Path) -> Path:
+    """The checkpoint of a training's folder with the most updates, which may be the best one."""
+    chosen = [path for path in sorted(folder.iterdir()) if CHOSEN.fullmatch(path.name)]
+    return (_by_updates(folder) or sorted(chosen, key=lambda p: describe(p, read(p)).updates))[-1]
+
+
 def regular(folder: Path, option: str = "--path") -> list[Path]:
-    """The regular checkpoints of a folder in the order of updates, one for each number of updates.
+    """The checkpoints of `last_of` in the order of updates, one for each number of updates.
 
     Raises:
         UserError: the folder has none.
@@ -114,6 +139,8 @@ def _by_updates(folder: Path) -> list[Path]:
         if match := REGULAR.fullmatch(path.name):
             stated = match["updates"]
             by_updates[int(stated) if stated else describe(path, read(path)).updates] = path
+    if (last := folder / "checkpoint_last.pt").is_file():
+        by_updates.setdefault(describe(last, read(last)).updates, last)
     return [by_updates[updates] for updates in sorted(by_updates)]
 
 
@@ -126,18 +153,23 @@ def best_of(folder: Path, count: int, option: str = "--best", since: int = 0) ->
     Raises:
         UserError: fewer checkpoints have a validation loss.
     """
-    candidates: dict[int, Candidate] = {}
-    paths = sorted(folder.iterdir())
-    for names in (REGULAR, CHOSEN):
-        for path in (path for path in paths if names.fullmatch(path.name)):
-            candidate = describe(path, read(path))
-            if candidate.loss is not None and candidate.updates >= since:
-                candidates.setdefault(candidate.updates, candidate)
-    ranked = sorted(candidates.values(), key=_rank)
+    ranked = sorted(_validated(folder, since), key=_rank)
     what = f"checkpoints with validation in {folder}" + (
         f" from update {since} on" if since else ""
     )
     return _enough(option, [candidate.path for candidate in ranked], count, what)
+
+
+def _validated(folder: Path, since: int) -> list[Candidate]:
+    """A checkpoint with validation for each number of updates from `since` on."""
+    candidates: dict[int, Candidate] = {}
+    paths = sorted(folder.iterdir())
+    for names in (REGULAR, CHOSEN, LAST):
+        for path in (path for path in paths if names.fullmatch(path.name)):
+            candidate = describe(path, read(path))
+            if candidate.loss is not None and candidate.updates >= since:
+                candidates.setdefault(candidate.updates, candidate)
+    return [*candidates.values()]
 
 
 def _rank(candidate: Candidate) -> tuple[float, int]:
@@ -263,7 +295,12 @@ def _result(
 
 def _compare(first_path: Path, first: State, path: Path, state: State) -> None:
     """Raise UserError unless both checkpoints are of the same model."""
-    differs = f"`--inputs` must be checkpoints of one model; {first_path} and {path} differ in "
+    with blaming(f"{first_path} or {path}"):
+        _compare_parts(f"{first_path} and {path}", first, state)
+
+
+def _compare_parts(both: str, first: State, state: State) -> None:
+    differs = f"`--inputs` must be checkpoints of one model; {both} differ in "
     first_options, second_options = options(first), options(state)
     # older checkpoints lack newer options, which then have their defaults
     if first_options.keys() != second_options.keys():

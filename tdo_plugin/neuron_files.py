@@ -22,6 +22,7 @@ from safetensors.torch import save_file
 from torch import Tensor
 
 from tdo_plugin.errors import UserError
+from tdo_plugin.typed import parse_json
 
 VERSION = "1"
 GENERAL = "general/"  # prefix of a module's name for its general neurons, (W,)
@@ -227,9 +228,11 @@ def _read(path: Path, kind: str, option: str) -> tuple[dict[str, Tensor], dict[s
             if (metadata.get("kind"), metadata.get("version")) != (kind, VERSION):
                 actual_kind = metadata.get("kind") or "something else"
                 raise UserError(f"`{option}` must be a file of {kind}; {path} is {actual_kind}")
-            header: dict[str, Any] = json.loads(metadata["description"])
+            header: dict[str, Any] = parse_json(metadata["description"])
             tensors = {name: stream.get_tensor(name) for name in header["modules"]}
-    except (SafetensorError, KeyError, json.JSONDecodeError) as error:
+    except UserError:
+        raise
+    except (SafetensorError, KeyError, ValueError) as error:
         raise UserError(f"`{option}` must be a file of {kind}; {path}: {error}") from None
     except OSError as error:
         raise UserError(f"`{option}` must be readable; {path}: {error.strerror}") from None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -60,7 +61,7 @@ def _run(args: argparse.Namespace) -> int:
     if args.from_update and args.best is None:
         raise UserError(f"`--from-update` must come with --best; it is {args.from_update}")
     paths = _choose(args.inputs, args.best, args.last, args.from_update)
-    if args.output.resolve() in {path.resolve() for path in paths}:
+    if os.path.realpath(args.output) in map(os.path.realpath, paths):
         raise UserError(f"`--output` must be none of the inputs; it is {args.output}")
     print(f"averaging {len(paths)} checkpoint{'s' if len(paths) > 1 else ''}", flush=True)
 

@@ -216,7 +216,10 @@ def _smoothing_of(state: dict[str, Any]) -> float:
     cfg = state.get("cfg") or {}
     stored = cfg.get("criterion") if cfg else state.get("args")
     options = stored if isinstance(stored, Mapping) else vars(stored) if stored else {}
-    return float(options.get("label_smoothing") or 0.0)
+    value = options.get("label_smoothing") or 0.0
+    if not isinstance(value, int | float) or not 0 <= value < 1:
+        raise UserError(f"`--path` must have label smoothing from 0 to below 1; it has {value}")
+    return float(value)
 
 
 def _job(work: ImportanceWork, pair: str) -> ImportanceJob:

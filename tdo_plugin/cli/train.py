@@ -114,6 +114,7 @@ def start(record: TrainingRecord, save_dir: Path, dry_run: bool) -> int:
     """
     from tdo_plugin.launch.environment import announce, settings, threads_each
     from tdo_plugin.launch.programs import program
+    from tdo_plugin.runtime.lock import alone
 
     words, note = record.words(save_dir)
     print(note, flush=True)
@@ -124,7 +125,11 @@ def start(record: TrainingRecord, save_dir: Path, dry_run: bool) -> int:
     print("+ " + shlex.join(words), flush=True)
     if dry_run:
         return 0
-    record.write(save_dir)
+    if machine.nodes > 1:  # the training itself may already run on another machine
+        record.write(save_dir)
+    else:
+        with alone(save_dir, "--save-dir"):
+            record.write(save_dir)
     continue_preparation(Path(record.data))
     return _become(program(words), variables)
 

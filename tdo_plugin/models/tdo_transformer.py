@@ -270,11 +270,26 @@ class TdoTransformer(FairseqEncoderDecoderModel):
         self.core.pack()
         if getattr(cfg.generation, "retain_dropout", False):
             names = getattr(cfg.generation, "retain_dropout_modules", None)
+            self._check_dropout_modules(names or ())
             for module in self.core.modules():
                 if names is None or type(module).__name__ in names:
                     for part in module.modules() if names else [module]:
                         if isinstance(part, PlainDropout):
                             part.retained = True
+
+    def _check_dropout_modules(self, names: Sequence[str]) -> None:
+        """Raise UserError for a name that no module with dropout has."""
+        known = {
+            type(module).__name__
+            for module in self.core.modules()
+            if any(isinstance(part, PlainDropout) for part in module.modules())
+        }
+        for name in names:
+            if name not in known:
+                raise UserError(
+                    f"`--retain-dropout-modules` must name modules with dropout, "
+                    f"{', '.join(sorted(known))}; it has {name}"
+                )
 
     @contextmanager
     def packed(self) -> Iterator[None]:

@@ -47,6 +47,7 @@ class FusedAdam(adam.Adam):  # type: ignore[misc]
         return not group.get("amsgrad") and all(
             parameter.device.type in DEVICES
             and _is_contiguous(parameter, parameter.grad, *self._moments(parameter))
+            and all(moment.shape == parameter.shape for moment in self._moments(parameter))
             for parameter in parameters
         )
 

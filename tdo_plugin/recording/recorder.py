@@ -24,6 +24,7 @@ from omegaconf import OmegaConf
 from tdo_compat import hooks
 from tdo_compat.checkpoint import command_line
 from tdo_compat.errors import bounded, one_line
+from tdo_compat.resuming import check_folder
 from tdo_compat.shutdown import ENDED
 from tdo_plugin.recording import logged_values
 from tdo_plugin.recording.folder_page import PAGE, write_page
@@ -40,9 +41,11 @@ from tdo_plugin.recording.runs import (
     write_runs,
 )
 from tdo_plugin.recording.trackio_run import TrackioRun
+from tdo_plugin.runtime.lock import alone
 from tdo_plugin.runtime.provenance import git_commit
 
 LOG = "train.log"
+LOADERS = 10.0  # seconds for processes that load batches to notice that their training was killed
 SHARE = 100  # writing the page takes at most 1/SHARE of the time
 # the log format of fairseq's commands
 LINES = logging.Formatter("%(asctime)s | %(levelname)s | %(name)s | %(message)s", "%Y-%m-%d %X")
@@ -56,11 +59,21 @@ def record_training(cfg: Any) -> Iterator[None]:
 
     Args:
         cfg: fairseq's settings. With `--no-save` nothing is recorded.
+
+    Raises:
+        UserError: another training writes to the folder.
+        CheckpointError: its last checkpoint is missing.
     """
     hooks.failed_elsewhere = None
     if cfg.checkpoint.no_save or not distributed.is_master(cfg.distributed_training):
         yield
         return
+    with alone(Path(cfg.checkpoint.save_dir), "--save-dir", LOADERS):
+        check_folder(cfg)
+        yield from _recorded(cfg)
+
+
+def _recorded(cfg: Any) -> Iterator[None]:
     recorder = Recorder(cfg)
     recorder.begin()
     hooks.watch_progress = recorder.watched

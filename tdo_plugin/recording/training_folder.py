@@ -87,6 +87,8 @@ def read_loss_curve(folders: Sequence[Path], subset: str) -> Curve:
     """
     curve: Curve = {}
     for folder in folders:
+        if not folder.is_dir():
+            raise UserError(f"`NAME=SAVE_DIR` must be folders of trainings; {folder} is not one")
         try:
             losses = _losses(read_losses(folder))
         except OSError as error:

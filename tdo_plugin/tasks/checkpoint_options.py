@@ -17,7 +17,8 @@ from typing import Any
 from fairseq import utils
 from fairseq.tasks import TASK_REGISTRY
 
-from tdo_compat.checkpoint import safe_load, with_form
+from tdo_compat.checkpoint import safe_load
+from tdo_compat.checkpoint_form import with_form
 from tdo_compat.settings import literal
 from tdo_plugin.errors import UserError
 from tdo_plugin.tasks.source_noise import SHARES

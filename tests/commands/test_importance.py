@@ -326,5 +326,5 @@ def test_from_importance_to_pictures(run, tmp_path):
     printed = tdo("neurons", "draw", "allocation", "masks", "--out", "a")
     printed += tdo("neurons", "draw", "importance", "importance", "--out", "b")
     named = [Path(line) for line in printed.splitlines() if line.startswith(str(tmp_path))]
-    files = {path for name in "ab" for path in (tmp_path / name).iterdir() if path.name != ".lock"}
+    files = {path for name in "ab" for path in (tmp_path / name).iterdir()}
     assert set(named) == files and len(named) == len(files) == 10 + 7

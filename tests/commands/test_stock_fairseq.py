@@ -82,11 +82,14 @@ def test_validate(run, trained):
 def test_mistakes_are_one_line(run, trained, tmp_path):
     whole, cut = (trained / "ck" / "checkpoint_last.pt").read_bytes(), tmp_path / "cut.pt"
     cut.write_bytes(whole[: len(whole) // 2])
-    for words, expected in (
-        (["--path", cut], f"{cut} is not a complete checkpoint"),
-        (["--path", "ck/checkpoint_last.pt", "--gen-subset", "dev"], "Dataset not found: dev"),
+    model = ["--path", "ck/checkpoint_last.pt"]
+    for name, words, expected in (
+        ("generate", ["--path", cut], f"{cut} is not a complete checkpoint"),
+        ("generate", [*model, "--gen-subset", "dev"], "Dataset not found: dev"),
+        ("eval-lm", ["--task", "translation", *model], "`--path` must be a language model"),
+        ("eval-lm", ["--task", "translation"], "`--path` must be set to a language model"),
     ):
-        done = run("fairseq-generate", "bin", *words, "--cpu", cwd=trained)
+        done = run(f"fairseq-{name}", "bin", *words, "--cpu", cwd=trained)
         assert done.returncode == 1
         assert "Traceback" not in done.stderr
         assert f"error: {expected}" in done.stderr.splitlines()[-1]

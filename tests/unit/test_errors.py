@@ -9,6 +9,7 @@ import torch
 
 from tdo_compat import errors
 from tdo_compat.errors import CLOSED, LONGEST, bounded, lacks_memory, one_line, print_line
+from tdo_plugin.cli import start_output
 from tdo_plugin.errors import UserError
 
 SPAWNED = type("ProcessRaisedException", (Exception,), {})
@@ -31,8 +32,8 @@ def test_only_users_mistakes_become_one_line(monkeypatch):
     assert line(UserError("a")) == "a"
     assert line(KeyboardInterrupt()) == "interrupted"
     place = PermissionError(13, "Permission denied", "/x")
-    assert line(place) == "[Errno 13] Permission denied: '/x'"
-    assert line(OSError(28, "No space left")) == "[Errno 28] No space left"
+    assert line(place) == "/x: Permission denied"
+    assert line(OSError(28, "No space left")) == "No space left"
     assert line(FileNotFoundError("Dataset not found: test (bin)")).startswith("Dataset")
     backend = "AdaptiveLoss is not compatible with the PyTorch version of ..."
     assert line(Exception(backend)) == backend
@@ -109,3 +110,8 @@ def test_all_messages_go_through_one_function():
     for path in (*root.glob("tdo_compat/*.py"), *(root / "tdo_plugin").rglob("*.py")):
         prints = re.findall(r"print\([^\n]*sys\.stderr", path.read_text(encoding="utf-8"))
         assert len(prints) == (path == Path(errors.__file__)), path
+
+
+def test_control_characters_of_files_names_are_printed_escaped(capsys):
+    start_output.say("a\x1b[2J\n.de")
+    assert capsys.readouterr().out == "  a\\x1b[2J\\n.de\n"

@@ -3,6 +3,9 @@
 import argparse
 import os
 import pickle
+import subprocess
+import sys
+import zipfile
 from pathlib import Path
 
 import numpy
@@ -12,7 +15,14 @@ import torch
 from fairseq import checkpoint_utils
 
 from tdo_compat import errors
-from tdo_compat.checkpoint import TRUST, CheckpointError, _allowed_globals, safe_load, write_whole
+from tdo_compat.checkpoint import (
+    TRUST,
+    CheckpointError,
+    _allowed_globals,
+    own_name,
+    safe_load,
+    write_whole,
+)
 
 
 class Command:
@@ -117,6 +127,82 @@ def test_a_truncated_file_is_named_in_one_line(path, keep):
     assert str(caught.value) == f"{path} is not a complete checkpoint: it is truncated or damaged"
 
 
+def damaged(path, *, at=None, cut=None, extra=b""):
+    content = bytearray(Path(path).read_bytes())
+    if at is not None:
+        content[at] ^= 64
+    Path(path).write_bytes(bytes(content[:cut]) + extra)
+
+
+def test_one_changed_byte_is_noticed(path):
+    """Of a tensor, of the names, or of the file's own list; torch itself does not look."""
+    torch.save(state(model={"w": torch.ones(3000)}), path)
+    size = os.path.getsize(path)
+    damaged(path, at=size // 2)
+    torch.load(path, weights_only=False)
+    with pytest.raises(CheckpointError, match="truncated or damaged"):
+        safe_load(path)
+    with Path(path).open("rb") as file, pytest.raises(CheckpointError, match="damaged"):
+        safe_load(file)
+    torch.save(state(), path)
+    with zipfile.ZipFile(path) as archive:
+        (part,) = [part for part in archive.infolist() if part.filename.endswith("data.pkl")]
+    damaged(path, at=part.header_offset + 200)
+    with pytest.raises(CheckpointError):
+        safe_load(path)
+
+
+def test_parts_that_expand_or_overlap_are_not_read(path):
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("archive/data.pkl", b"0" * 10_000_000)
+    with pytest.raises(CheckpointError, match="damaged"):
+        safe_load(path)
+
+
+def test_files_without_checksums_are_read(path, monkeypatch):
+    """Those of older torch versions, and of newer ones that were told to leave them out."""
+    monkeypatch.setattr(torch.serialization, "_compute_crc32", False, raising=False)
+    torch.save(state(), path)
+    assert safe_load(path)["model"]["w"].tolist() == [1, 1, 1]
+    torch.save(state(), path, _use_new_zipfile_serialization=False)
+    assert safe_load(path)["model"]["w"].tolist() == [1, 1, 1]
+
+
+def test_a_damaged_last_checkpoint_names_the_newest_intact_one(path, tmp_path):
+    for updates in (10, 20, 30):
+        history = [{"num_updates": updates}]
+        torch.save(state(optimizer_history=history), tmp_path / f"checkpoint_1_{updates}.pt")
+    damaged(tmp_path / "checkpoint_1_30.pt", at=2000)
+    (tmp_path / "checkpoint_best.pt").write_bytes((tmp_path / "checkpoint_1_20.pt").read_bytes())
+    torch.save(state(), path)
+    damaged(path, cut=-100)
+    newest = tmp_path / "checkpoint_1_20.pt"
+    advice = rf"newest intact one is {newest}, of update 20 \(`cp {newest} {path}` puts it"
+    with pytest.raises(CheckpointError, match=advice):
+        safe_load(path)
+
+
+def test_a_name_that_is_not_unicode(path, tmp_path):
+    """As Python has it for accented letters in an ASCII locale."""
+    torch.save(state(), path)
+    name = os.fsdecode(os.fsencode(str(tmp_path)) + b"/\xff.pt")
+    os.rename(path, name)
+    assert safe_load(name, mmap=True)["model"]["w"].tolist() == [1, 1, 1]
+
+
+def test_what_a_killed_process_left_is_removed(path, tmp_path):
+    gone = subprocess.Popen([sys.executable, "-c", ""])
+    gone.wait()
+    mine = own_name(path)
+    left, others = (
+        mine.replace(f".{os.getpid()}.", f".{pid}.") for pid in (gone.pid, os.getppid())
+    )
+    for name in (left, others):
+        Path(name).touch()
+    checkpoint_utils.torch_persistent_save({"x": 1}, path)
+    assert {*os.listdir(tmp_path)} == {"checkpoint_last.pt", os.path.basename(others)}
+
+
 def test_a_missing_file_stays_a_missing_file(path):
     with pytest.raises(FileNotFoundError):
         safe_load(path)
@@ -141,7 +227,7 @@ def test_a_full_disk_leaves_the_older_file(path, tmp_path):
         lambda: checkpoint_utils.torch_persistent_save({"x": torch.zeros(100_000)}, path),
         lambda: checkpoint_utils.PathManager.copy(source, path, overwrite=True),
     ):
-        os.symlink("/dev/full", f"{path}.tmp")
+        os.symlink("/dev/full", own_name(path))
         with pytest.raises(CheckpointError, match=f"could not write {path}: No space left on dev"):
             save()
         assert safe_load(path) == {"x": 1}

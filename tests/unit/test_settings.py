@@ -145,6 +145,22 @@ def test_meters_are_fairseqs_own():
             restored.load_state_dict([(1, "loss", name, {})])
 
 
+@pytest.mark.parametrize(
+    "state",
+    [
+        (790, "wall", "AverageMeter", {"val": 1, "sum": 1, "count": 1, "round": 1}),
+        (10, "loss", "StopwatchMeter", {"sum": 1, "n": 1, "round": 1}),
+        (10, "loss", "AverageMeter", {"val": 1, "sum": "x", "count": 1, "round": 1}),
+        (10, "loss", "AverageMeter", {"val": 1, "sum": 1, "count": 10**400, "round": 1}),
+        (90, "wps", "TimeMeter", {"init": None, "n": 1, "round": 1}),
+        (90, "wps", "TimeMeter", 3),
+    ],
+)
+def test_meters_are_those_of_a_training(state):
+    with pytest.raises(SettingError, match=f"meter {state[1]} must be that of a training"):
+        meters.MetersDict().load_state_dict([state])
+
+
 def test_no_code_of_a_hub():
     module = importlib.import_module("fairseq.models.speech_to_text.hub_interface")
     with pytest.raises(SettingError, match="`tts_model_id` must not be loaded"):

@@ -2,32 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import filecmp
+from collections.abc import Callable, Sequence
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
 from tdo_plugin.errors import UserError
 
+DEFAULT = "best-1"
+# of a system's folder in an experiment
+AVERAGE, CHECKPOINTS = "average.pt", "checkpoints"
+
 
 def resolve(
     text: str,
-    rule: str,
+    rule: str | None,
     say: Callable[[str], None],
     option: str = "--path",
     write: bool = True,
+    default: str = DEFAULT,
 ) -> tuple[Path, ...]:
     """The files of `--path A[:B...]`; a folder becomes its average, one file.
 
     Args:
-        text: paths separated by colons.
-        rule: `best-5`, `last-5`, ...: which checkpoints of a folder to average.
+        text: paths separated by colons. A folder is that of a training, or of a system of an
+            experiment.
+        rule: `best-5`, `last-5`, ...: which checkpoints of a folder to average. None: `default`,
+            the newest checkpoint of a training without validation, or the average that an
+            experiment made.
         say: called with a line about what was averaged.
         option: the option with the paths, for messages.
         write: whether to make a missing average.
+        default: rule for the folder of a training.
 
     Raises:
-        UserError: a missing file, a folder without enough checkpoints, or a missing average
-            without `write`.
+        UserError: a missing file, a model given twice, a folder without enough checkpoints, or a
+            missing average without `write`.
     """
     parts = text.split(":")
     if not all(parts):
@@ -35,23 +46,28 @@ def resolve(
     for path in map(Path, parts):
         if not (path.is_file() or path.is_dir()):
             raise UserError(f"`{option}` must name checkpoints that exist; {path} does not")
-    return tuple(
-        _of_folder(Path(part), rule, say, write) if Path(part).is_dir() else Path(part).resolve()
+    found = tuple(
+        _of_folder(Path(part), rule, default, say, option, write)
+        if Path(part).is_dir()
+        else Path(part).resolve()
         for part in parts
     )
+    if any(one == other or filecmp.cmp(one, other, False) for one, other in combinations(found, 2)):
+        raise UserError(f"`{option}` must name different models for an ensemble; it is {text}")
+    return found
 
 
 def resolve_one(
-    text: str, rule: str, say: Callable[[str], None], option: str, write: bool = True
+    text: str, rule: str | None, say: Callable[[str], None], option: str, write: bool = True
 ) -> Path:
     """As :func:`resolve`, for a single checkpoint or folder.
 
     Raises:
         UserError: as :func:`resolve`, or there are several.
     """
-    path, *others = resolve(text, rule, say, option, write)
-    if others:
+    if ":" in text:
         raise UserError(f"`{option}` must be one checkpoint or folder; it is {text}")
+    (path,) = resolve(text, rule, say, option, write)
     return path
 
 
@@ -67,15 +83,61 @@ def check_rule(rule: str) -> tuple[str, int]:
     return kind, int(count)
 
 
-def _of_folder(folder: Path, rule: str, say: Callable[[str], None], write: bool) -> Path:
-    from tdo_compat.checkpoint import save_whole
-    from tdo_plugin.checkpoints import average, best_of, last_of, read
+def _of_folder(
+    folder: Path,
+    rule: str | None,
+    default: str,
+    say: Callable[[str], None],
+    option: str,
+    write: bool,
+) -> Path:
+    from tdo_plugin.checkpoints import best_of, last_of, newest_of, validated
 
-    kind, count = check_rule(rule)
-    chosen = (best_of if kind == "best" else last_of)(folder, count, "--average")
+    if not _is_training(folder):
+        if rule is None and (folder / AVERAGE).is_file():
+            say(f"{folder}: {AVERAGE}")
+            return (folder / AVERAGE).resolve()
+        if not _is_training(folder / CHECKPOINTS):
+            raise UserError(_no_model(folder, option))
+        folder = folder / CHECKPOINTS
+    if rule is None and default.startswith("best") and not validated(folder):
+        newest = newest_of(folder)
+        say(f"{folder}: {newest.name}, the newest, as none was validated")
+        return newest.resolve()
+    kind, count = check_rule(rule or default)
+    try:
+        chosen = (best_of if kind == "best" else last_of)(folder, count, "--average")
+    except UserError:
+        if rule:
+            raise
+        raise UserError(
+            f"`{option}` must be a folder with {count} checkpoints to average, the protocol's "
+            f"number; {folder} has fewer (--average {kind}-N averages N)"
+        ) from None
     if len(chosen) == 1:
         say(f"{folder}: {chosen[0].name}")
         return chosen[0].resolve()
+    return _averaged(folder, rule or default, chosen, say, write)
+
+
+def _is_training(folder: Path) -> bool:
+    from tdo_plugin.checkpoints import is_checkpoint
+
+    return folder.is_dir() and any(is_checkpoint(path.name) for path in folder.iterdir())
+
+
+def _no_model(folder: Path, option: str) -> str:
+    models = sorted(folder.glob(f"*/{AVERAGE}"))
+    has = f"has the models {', '.join(map(str, models))}" if models else "has none"
+    return f"`{option}` must be a checkpoint, or a folder with checkpoints; {folder} {has}"
+
+
+def _averaged(
+    folder: Path, rule: str, chosen: Sequence[Path], say: Callable[[str], None], write: bool
+) -> Path:
+    from tdo_compat.checkpoint import save_whole
+    from tdo_plugin.checkpoints import average, read
+
     output = folder / f"average-{rule}.pt"
     names = [path.name for path in chosen]
     if output.is_file() and output.stat().st_mtime >= max(p.stat().st_mtime for p in chosen):

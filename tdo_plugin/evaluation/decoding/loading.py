@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from tdo_compat.checkpoint import blaming
 from tdo_plugin.checkpoints import State, read
 from tdo_plugin.data.databin import MARK, DataFolder
 from tdo_plugin.errors import UserError
@@ -29,23 +30,33 @@ def load_models(checkpoints: Sequence[Path], data: DataFolder) -> tuple[list[Any
 
     Raises:
         UserError: the checkpoints are not of a multilingual task, do not match the data, or have
-            models with different text processing.
+            models with different text processing, or parameters that are not finite.
     """
+    import torch
     from fairseq import checkpoint_utils
 
-    overrides = _overrides(checkpoints, data)
+    with blaming(":".join(map(str, checkpoints))):
+        overrides = _overrides(checkpoints, data)
     models, _, task = checkpoint_utils.load_model_ensemble_and_task(
         [str(path) for path in checkpoints], arg_overrides=overrides
     )
+    for path, model in zip(checkpoints, models, strict=True):
+        for name, parameter in model.named_parameters():
+            if not torch.isfinite(parameter).all():
+                raise UserError(
+                    f"`{path}` must have finite parameters; {name} has infinite ones or NaN, as "
+                    "after a training that diverged"
+                )
     return models, task
 
 
-def recorded_data(checkpoint: Path, state: State) -> Path:
+def recorded_data(checkpoint: Path, state: State, option: str = "--data") -> Path:
     """The data folder that a checkpoint was trained on, as it records.
 
     Args:
         checkpoint: its file, for messages.
         state: its content.
+        option: that sets the folder, for messages.
 
     Raises:
         UserError: it is not of a multilingual task, or the folder is not there.
@@ -56,7 +67,7 @@ def recorded_data(checkpoint: Path, state: State) -> Path:
     root = Path(recorded.split(":")[0])  # as fairseq separates shards
     if not recorded or not (root / MARK).is_file():
         raise UserError(
-            f"`--data` must name the data folder of {checkpoint}; it was trained on "
+            f"`{option}` must name the data folder of {checkpoint}; it was trained on "
             f"{recorded or 'an unknown folder'}, which is not a data folder here"
         )
     return root

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tdo_compat.errors import TRACEBACK, print_line, tell
-from tdo_plugin.data.textfolder import lines_of, read_lines
+from tdo_plugin.data.textfolder import lines_of, read_lines, whole_lines
 from tdo_plugin.errors import UserError
 from tdo_plugin.evaluation.decoding.pivot import Route, is_command
 from tdo_plugin.evaluation.decoding.worker import Work
@@ -144,7 +144,7 @@ def _stdin() -> Iterator[str]:
         raise UserError("standard input must be open; it is closed")
     if hasattr(sys.stdin, "reconfigure"):
         sys.stdin.reconfigure(encoding="utf-8", errors="strict", newline="\n")
-    return sys.stdin
+    return whole_lines(sys.stdin, "standard input")
 
 
 @contextmanager

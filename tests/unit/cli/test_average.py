@@ -37,7 +37,7 @@ def checkpoint(updates, loss=None, model=None, **changed):
         "criterion": None,
         "optimizer_history": [{"num_updates": updates, "lr_scheduler_state": {}}],
         "task_state": {"languages": ["en", "de"]},
-        "extra_state": {"val_loss": loss, "best": 0.0, "metrics": {"a": 1}}
+        "extra_state": {"val_loss": loss, "best": 0.0, "metrics": {"a": []}}
         | {"train_iterator": {"epoch": updates}},
         "last_optimizer_state": {"state": torch.zeros(1000)},
     }
