@@ -11,6 +11,7 @@ from tdo_compat.errors import print_line, tell
 from tdo_plugin.cli.prepare_corpus import TOY, asked_corpus, given_segmentation
 from tdo_plugin.corpora.rearranging import add_rearranging
 from tdo_plugin.errors import UserError
+from tdo_plugin.runtime.lock import refuse_same
 
 if TYPE_CHECKING:
     from tdo_plugin.corpora.description import Corpus
@@ -166,11 +167,15 @@ def _check_options(args: argparse.Namespace) -> None:
         raise UserError("either `NAME` or `--from` must be given, not both")
     if args.out is None and not args.show:
         raise UserError("`--out` must name the data folder; it is missing")
+    if args.own is not None and args.out is not None:
+        refuse_same(args.out, args.own, "--from")
     if args.model_of is not None and given_segmentation(args):
         raise UserError(
             "`--model-of` must be used without other segmentation options, which are those of "
             f"{args.model_of}"
         )
+    if args.cache is not None and not args.cache.is_dir():
+        raise UserError(f"`--cache` must be a folder that exists; {args.cache} does not")
     if args.own is None and (args.centre or args.no_cleaning):
         raise UserError("`--centre` and `--no-cleaning` must come with --from")
     if args.own is None and (args.rename or args.split_valid or args.split_test):

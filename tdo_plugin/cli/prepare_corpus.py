@@ -28,11 +28,15 @@ def asked_corpus(args: argparse.Namespace, scratch: Path) -> tuple[Corpus, dict[
 
     from tdo_plugin.corpora.description import Sample, load
     from tdo_plugin.corpora.own import describe
+    from tdo_plugin.data.textnames import enumerated, text_files
 
     if args.own is not None:
         settings = _own_segmentation(args, 8000)
         text = rearranged(args.own, args, "--from", scratch, tell)
         corpus, files = describe(text, args.centre, settings, not args.no_cleaning)
+        used = {path.name for path in files.values()}
+        if unused := [path.name for path in text_files(text, "--from") if path.name not in used]:
+            tell(f"not used, by their names: {enumerated(unused)}")
     elif args.name == TOY:
         settings = _own_segmentation(args, 1000)
         corpus, files = describe(_toy(scratch), "en", settings, clean=False)

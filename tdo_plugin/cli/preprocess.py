@@ -176,7 +176,10 @@ def _codes(text: str) -> tuple[str, ...]:
 
 def run(args: argparse.Namespace) -> int:
     """Make DATA, unless it was already made from the same text with the same settings."""
+    from tdo_plugin.runtime.lock import refuse_same
+
     _check(args)
+    refuse_same(args.out, args.text, "TEXT", "DATA")
     with TemporaryDirectory() as scratch:
         return _run(args, rearranged(args.text, args, "TEXT", Path(scratch), tell, pairs=True))
 

@@ -202,7 +202,7 @@ def _look(
     files = files_of(args.folder, place / "unpacked", run_folder)
     found = recognise(args.folder, files, selection)
     pairs = trained_pairs(found, selection)
-    found.texts = [as_lines(text, place / "columns") for text in found.texts]
+    found.texts = [as_lines(text, place / "columns", found.unused) for text in found.texts]
     sizes = sizes_of(found.texts)
     output.show_texts(args.folder, found, sizes)
     return found, pairs, sizes

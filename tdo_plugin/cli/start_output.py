@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tdo_compat.errors import print_line
+from tdo_compat.errors import escaped, print_line
 from tdo_plugin.cli import report
 
 if TYPE_CHECKING:
@@ -25,8 +25,8 @@ def head(text: str) -> None:
 
 
 def say(text: str) -> None:
-    """Print a line of a step."""
-    print_line(f"  {text}")
+    """Print a line of a step; files may have names with control characters."""
+    print_line(f"  {escaped(text)}")
 
 
 def show_texts(folder: Path, found: Found, sizes: Sizes) -> None:

@@ -31,6 +31,7 @@ from tdo_plugin.metrics.textform import TextForm
 from tdo_plugin.runtime.files import complete_file, write_text
 from tdo_plugin.runtime.jobs import map_in_order
 from tdo_plugin.runtime.steps import Step, described
+from tdo_plugin.typed import read_json
 
 CHUNK = 10_000  # rows that a process tokenizes at a time
 TOKENS, TEXTS = "tokens", "held-out"
@@ -170,9 +171,10 @@ def _read(
     corpus = making.corpus
     cleaner = Cleaner(rules, pair, None, making.work)
     counts["read"] = 0  # set even if there are no rows
-    rows = _counted(_rows(making, split, pair), counts)
+    left_out: Counter[str] = Counter()
+    rows = _counted(_rows(making, split, pair, left_out), counts)
     if split == "train" and corpus.sample:
-        total = sum(1 for _ in _rows(making, split, pair))
+        total = sum(1 for _ in _rows(making, split, pair, Counter()))
         chance = generator(corpus.sample.seed, pair, "sample")
         most = min(corpus.sample.pairs, total)
         rows = draw(rows, total, most, chance)
@@ -183,6 +185,8 @@ def _read(
         rows = _numbered(rows, is_selected)
     items = cleaner.after_tokens(tokenized(rows, pair, corpus.form, making.processes))
     yield from _numbered(items, is_selected) if on_tokens else items
+    counts["read"] += left_out.total()
+    counts.update(left_out)
     counts.update(cleaner.counts)
 
 
@@ -190,9 +194,9 @@ def _numbered(items: Iterable[Any_], is_selected: Callable[[int], bool]) -> Iter
     return (item for number, item in enumerate(items) if is_selected(number))
 
 
-def _rows(making: Making, split: str, pair: Pair) -> Iterator[Row]:
+def _rows(making: Making, split: str, pair: Pair, left_out: Counter[str]) -> Iterator[Row]:
     for concrete_set in making.corpus.sets_of(split, pair):
-        yield from read(concrete_set, making.files, making.work)
+        yield from read(concrete_set, making.files, making.work, left_out)
 
 
 def _counted(rows: Iterable[Row], counts: Counter[str]) -> Iterator[Row]:
@@ -252,7 +256,7 @@ def _chosen(making: Making, pair: Pair) -> dict[str, set[int]]:
     path = making.work / "chosen" / f"{'-'.join(pair)}.json"
     key = _key(making, "train", pair, "held-out")
     try:
-        stored = json.loads(path.read_text(encoding="utf-8"))
+        stored = read_json(path)
         if stored["key"] == key:
             return {split: set(numbers) for split, numbers in stored["rows"].items()}
     except (OSError, ValueError):

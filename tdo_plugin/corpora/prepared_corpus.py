@@ -17,6 +17,7 @@ from tdo_plugin.data.databin import MARK
 from tdo_plugin.data.finished_folder import left_out, model_facts
 from tdo_plugin.errors import UserError
 from tdo_plugin.runtime.files import write_text
+from tdo_plugin.typed import read_json
 
 OUTCOME = "prepare.json"
 SPLITS = Path("work", "splits")
@@ -37,7 +38,7 @@ def check_made(out: Path, key: str, fresh: bool) -> bool:
         for name in (OUTCOME, MARK):
             (out / name).unlink(missing_ok=True)
     try:
-        stored_key = json.loads((out / OUTCOME).read_text(encoding="utf-8"))["key"]
+        stored_key = read_json(out / OUTCOME)["key"]
     except (OSError, ValueError, KeyError):
         stored_key = None
     if stored_key is None and ((out / SPLITS).is_dir() or not (out / MARK).exists()):
@@ -58,7 +59,7 @@ def corpus_made(out: Path) -> tuple[str, str]:
     A sample (`--rows`) is not a complete corpus.
     """
     try:
-        document = json.loads((out / OUTCOME).read_text(encoding="utf-8"))
+        document = read_json(out / OUTCOME)
         if document["sample"]:
             return "", ""
         return str(document["corpus"]), str(document["variant"] or "")

@@ -16,11 +16,13 @@ validation set, and measures zero-shot directions on sets of pairs without train
 
 from __future__ import annotations
 
-from codecs import BOM_UTF8, getincrementaldecoder
+from codecs import BOM_UTF8, BOM_UTF16_BE, BOM_UTF16_LE, getincrementaldecoder
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import combinations, pairwise
 from pathlib import Path
+from typing import TextIO
 
 from tdo_plugin.data.textnames import (
     is_split_file,
@@ -35,6 +37,8 @@ from tdo_plugin.errors import UserError
 Pair = tuple[str, str]
 
 PLAIN = "plain"
+LONGEST = 1_000_000  # characters of a line
+UTF_16 = (BOM_UTF16_LE, BOM_UTF16_BE)
 
 
 @dataclass(frozen=True)
@@ -104,8 +108,8 @@ class TextFolder:
         for pair in self.pairs:
             yield list(self.sides("train", pair))
         kinds = (
-            ("test", self.pair_tests, self.parallel_tests),
-            ("valid", self.pair_valids, self.parallel_valids),
+            ("test", self.pair_tests, _further(self.parallel_tests, self.pair_tests)),
+            ("valid", self.pair_valids, _further(self.parallel_valids, self.pair_valids)),
         )
         for split, pairs, languages in kinds:
             groups = [list(self.sides(split, pair)) for pair in pairs]
@@ -132,6 +136,15 @@ class TextFolder:
         further = [path for files in unsplit(paths).values() for path in files.values()]
         unused = (path for path in (*split, *further) if path not in used)
         return [self.named(path) for path in unused if path.name not in self.left_out]
+
+
+def _further(languages: Sequence[str], pairs: Sequence[Pair]) -> list[str]:
+    """The languages of a set that is parallel over all, if a pair of them has no set of its own."""
+    own = set(map(frozenset, pairs))
+    needed = {
+        one for both in combinations(languages, 2) if frozenset(both) not in own for one in both
+    }
+    return [language for language in languages if language in needed]
 
 
 def read_text_folder(
@@ -172,6 +185,9 @@ def read_text_folder(
             f"`TEXT` must have train.X-Y.X and train.X-Y.Y; {root} has no such file{advice}"
         )
     train = sorted(pairs["train"])
+    if both := next(((a, b) for a, b in train if (b, a) in pairs["train"]), None):
+        one, other = "-".join(both), "-".join(reversed(both))
+        raise UserError(f"`TEXT` must have a pair once; {root} has train.{one} and train.{other}")
     trained = list(dict.fromkeys(language for pair in train for language in pair))
     # a trained pair's own validation set takes precedence over that of the reverse pair
     turned_round = {(b, a) for a, b in pairs["train"] & pairs["valid"]} - pairs["train"]
@@ -261,12 +277,18 @@ def _check_lines(path: Path, name: str) -> None:
 
 
 def count_lines(path: Path) -> int:
-    """The number of lines of a file as `read_lines` counts them (newline characters only)."""
+    """The number of lines of a file as `read_lines` counts them (newline characters only).
+
+    Raises:
+        UserError: the file is in UTF-16, which has other newlines.
+    """
     count, last = 0, b"\n"
     with path.open("rb") as stream:
         if stream.read(len(BOM_UTF8)) != BOM_UTF8:
             stream.seek(0)
         while block := stream.read(1 << 20):
+            if not count and (block.startswith(UTF_16) or b"\0" in block[:1000]):
+                raise UserError(f"`{path}` must be UTF-8 text; it is UTF-16 or not text")
             count += block.count(b"\n")
             last = block
     return count + (not last.endswith(b"\n"))
@@ -307,7 +329,26 @@ def read_lines(path: Path, start: int = 0) -> Iterator[str]:
     """
     with path.open(encoding="utf-8", newline="\n") as stream:
         stream.seek(start)
-        yield from lines_of(stream, f"`{path}`", beginning=not start)
+        yield from lines_of(whole_lines(stream, f"`{path}`"), f"`{path}`", beginning=not start)
+
+
+def whole_lines(stream: TextIO, name: str) -> Iterator[str]:
+    """The lines of an open text, with their newline, in bounded memory.
+
+    Args:
+        stream: the text.
+        name: of the text in errors.
+
+    Raises:
+        UserError: a line has more than `LONGEST` characters.
+    """
+    lines = iter(partial(stream.readline, LONGEST + 1), "")
+    for number, line in enumerate(lines, 1):
+        if len(line) > LONGEST:
+            raise UserError(
+                f"{name} must have lines of at most {LONGEST:,} characters; line {number} is longer"
+            )
+        yield line
 
 
 def lines_of(stream: Iterable[str], name: str, beginning: bool = True) -> Iterator[str]:

@@ -10,6 +10,7 @@ from pathlib import Path
 from tdo_plugin.runtime.files import write_text
 from tdo_plugin.start.choices import Choices, ModelSize
 from tdo_plugin.start.recognised_text import Pair
+from tdo_plugin.typed import read_json
 
 FILE = "experiment.toml"
 RECORD = "written.json"  # digest of the written file, to detect edits
@@ -188,12 +189,13 @@ tdo-position-embedding = "sinusoidal"
 
 
 def _table(name: str) -> str:
+    label = f"{name} (recipe)" if name == TWO_STAGE else name
     return f"""
 [tables.{TABLE}]
 title = "baseline and recommended system, on all directions with a test set"
 [tables.{TABLE}.rows]
 "{BASELINE}" = "{BASELINE}"
-"{name}" = "{name}"
+"{name}" = "{label}"
 """
 
 
@@ -216,7 +218,7 @@ def write_experiment(run: Path, text: str) -> bool:
 
 def _recorded(record: Path) -> str:
     try:
-        return str(json.loads(record.read_text(encoding="utf-8"))[FILE])
+        return str(read_json(record)[FILE])
     except (OSError, ValueError, LookupError, TypeError):
         return ""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -74,12 +75,17 @@ def _unpacked(path: Path, name: str, folder: Path) -> Iterator[tuple[str, Path]]
                 ):
                     shutil.copyfileobj(text, writer)
             yield f"{name}/{entry}", target
-    for entry in left_out:  # links, and names that point outside the folder
-        yield f"{name}/{entry}", folder / name / "left-out"
+    for entry in left_out:  # links, and names that point outside the folder, which are no text
+        yield f"{name}/{entry}" + " (left out)" * is_text(entry), folder / name / "left-out"
 
 
-def as_lines(text: Text, folder: Path) -> Text:
+def as_lines(text: Text, folder: Path, unused: dict[str, str]) -> Text:
     """Return the text as one plain file per language; columns of a table are written to `folder`.
+
+    Args:
+        text: see `Text`.
+        folder: for the columns.
+        unused: gets the rows of a table without a header that are left out, with the reason.
 
     Raises:
         UserError: the table is damaged.
@@ -89,15 +95,17 @@ def as_lines(text: Text, folder: Path) -> Text:
     order = [*text.files]  # column order of a table without a header
     columns = {language: number for number, language in enumerate(order)}
     files: dict[str, Path] = {}
+    left_out: Counter[str] = Counter()
     for start in range(0, len(order), 2):
         pair = (order[start], order[(start + 1) % len(order)])
         member = Member(text.name, "")
         rows = read(
             ConcreteSet(
                 split="train", pair=pair, codes=pair, members=(member,), format=text.form,
-                encoding="utf-8", rows="all", options={"columns": columns}, deal=None,
+                encoding="utf-8", rows="all", deal=None,
+                options={"columns": columns, "apart": text.apart},
             ),
-            {member: (text.files[pair[0]],)},
+            {member: (text.files[pair[0]],)}, None, left_out,
         )  # fmt: skip
         paths = [folder / f"{text.name}.{language}" for language in pair]
         paths[0].parent.mkdir(parents=True, exist_ok=True)
@@ -106,4 +114,8 @@ def as_lines(text: Text, folder: Path) -> Text:
                 first.write(f"{left}\n")
                 second.write(f"{right}\n")
         files |= dict(zip(pair, paths, strict=True))
+    if text.form == "tsv":  # a unit of a memory may belong to another of its pairs
+        unused |= {
+            f"{count:,} rows of {text.name}": f"with {why}" for why, count in left_out.items()
+        }
     return replace(text, files=files, form="lines")

@@ -21,12 +21,14 @@ class Text:
         split: train, valid or test; None if neither the name nor a folder tells.
         files: the file of each language; the same file for all languages of a table.
         form: `lines`, or the table format: `tsv`, `multiway-tsv` or `tmx`.
+        apart: languages of a memory whose variants are languages of their own.
     """
 
     name: str
     split: str | None
     files: Mapping[str, Path]
     form: str = "lines"
+    apart: tuple[str, ...] = ()
 
     @property
     def languages(self) -> tuple[str, ...]:

@@ -20,7 +20,7 @@ from pathlib import Path, PurePosixPath
 from tdo_plugin.data.textnames import enumerated, fit_code
 from tdo_plugin.errors import UserError
 from tdo_plugin.start.recognised_text import Found, Pair, Selection, Text
-from tdo_plugin.start.table_languages import table_text
+from tdo_plugin.start.table_languages import texts_of
 from tdo_plugin.start.text_file_names import SIDES, TextFile, parse_name, split_of
 
 # mtdata's folders of parts; files beside such a folder may contain the same text
@@ -111,8 +111,9 @@ def _texts(files: Iterable[tuple[str, Path]], selection: Selection, found: Found
             continue
         if tables and len(tables + lines) > 1:
             raise _repeated(*tables, *lines)
-        text = table_text(tables[0], selection) if tables else _lines(stem, lines, selection, found)
-        if text is not None:
+        if tables:
+            yield from texts_of(tables[0], selection, found.unused)
+        elif (text := _lines(stem, lines, selection, found)) is not None:
             yield text
 
 

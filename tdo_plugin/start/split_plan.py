@@ -24,6 +24,7 @@ from tdo_plugin.errors import UserError
 from tdo_plugin.metrics.language_id.codes import canonical
 from tdo_plugin.runtime.files import write_text
 from tdo_plugin.start.recognised_text import Pair, Text
+from tdo_plugin.typed import read_json
 
 SHARES = "shares.json"  # in the run folder
 HELD_OUT = 500  # a held-out set has from HELD_OUT to 2 * HELD_OUT sentences
@@ -109,7 +110,7 @@ def pivot_of(pairs: Iterable[Pair]) -> str:
 
 def _recall(record: Path, pivot: str) -> dict[str, int]:
     try:
-        stored = json.loads(record.read_text(encoding="utf-8"))
+        stored = read_json(record)
         return dict(stored["shares"]) if stored["pivot"] == pivot else {}
     except (OSError, ValueError, LookupError, TypeError):
         return {}

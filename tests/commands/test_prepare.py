@@ -218,6 +218,7 @@ def test_text_of_ones_own_for_training_alone(tmp_path, capsys):
 @pytest.mark.skipif(not MULTI30K.is_dir(), reason="needs Multi30k's files")
 def test_multi30k_for_real(tmp_path):
     out = tmp_path / "data"
+    (tmp_path / "cache").mkdir()
     words = ("multi30k", "--out", out, "--from-file", MULTI30K, "--cache", tmp_path / "cache")
     small = ("--rows", 300, "--vocab-size", 500, "--workers", 1)
     assert main(["prepare", *map(str, (*words, *small))]) == 0

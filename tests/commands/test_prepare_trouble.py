@@ -159,6 +159,7 @@ def test_no_space_left(name, tmp_path, capsys):
     out = tmp_path / "out"
     with archives_of(iwslt.IWSLT14, tmp_path) as (server, _):
         mine = described(iwslt.IWSLT14, server, tmp_path)
+        (tmp_path / "cache").mkdir()
         words = ("prepare", mine, "--out", out, "--cache", tmp_path / "cache", *PIECES)
         with no_space_for(FULL[name]):
             _, errors = told(capsys, *words, code=2)
@@ -211,6 +212,7 @@ def test_a_run_that_is_killed_again_and_again(places, tmp_path):
     binarization.load()  # once, for all runs
     with archives_of(iwslt.TST2010, tmp_path) as (server, _):
         mine = described(iwslt.TST2010, server, tmp_path)
+        (tmp_path / "cache").mkdir()
         words = (mine, "--cache", tmp_path / "cache", "--variant", "tst2010", "--out", out)
         words = (*words, "--vocab-size", "600", "--workers", "2")
         for place in places:

@@ -31,7 +31,10 @@ def here(tmp_path, monkeypatch):
 def checked(folder, printed, recommended, directions):
     """The report has both systems on all directions, and the last advice works."""
     scores = json.loads((folder / "report" / "scores.json").read_text())
-    assert [system["name"] for system in scores["systems"]] == ["transformer", recommended]
+    assert [system["name"] for system in scores["systems"]] == [
+        "transformer",
+        recommended + " (recipe)" * (recommended == "tdo-instrucl"),
+    ]
     assert all(len(system["directions"]) == directions for system in scores["systems"])
     assert (folder / "report" / "index.html").is_file()
     assert f"recommended: {recommended}, since" in printed
@@ -67,7 +70,6 @@ def test_mistakes(here, refused, monkeypatch):
     monkeypatch.setattr(machine_facts, "count_gpus", lambda: 0)
     for name in ("in", "unequal"):
         (here / "runs" / name).mkdir(parents=True)
-        (here / "runs" / name / ".lock").touch()  # as a refused command leaves one
     refused.rows(
         """
         start unequal               :: each language of a text; news has: news.de 300, news.fr 299

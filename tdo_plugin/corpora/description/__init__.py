@@ -46,7 +46,8 @@ without `members` the archive is the text itself. A member of an archive within 
     segments        two SGML or XML texts, the <seg> elements
     tsv             one text, option columns: {"{src}": 0, "{tgt}": 1}
     multiway-tsv    one text whose header has the languages' codes
-    tmx             one text
+    tmx             one text; option apart: ["sr", ...], languages that are only the variants with
+                    just this code, as sr-Latn is another language there
 
 `rows` is all, first:N, last:N or without:N:M (all but the first N and last M) and counts rows as
 they are read, before cleaning. `deal` names a language that all pairs of the set share: only pair
@@ -68,7 +69,6 @@ tokenized, with Moses even for Chinese; references are detokenized.
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 from tdo_compat.errors import did_you_mean
@@ -91,6 +91,7 @@ from tdo_plugin.corpora.description.schema import (
     Take,
 )
 from tdo_plugin.errors import UserError
+from tdo_plugin.typed import read_json
 
 __all__ = [
     "HELD_OUT",
@@ -137,7 +138,7 @@ def load(name: str, variant: str | None = None) -> Corpus:
         guess = did_you_mean(name, names())
         raise UserError(f"`NAME` must be one of {', '.join(names())}; it is {name}{guess}")
     try:
-        document = json.loads(path.read_text(encoding="utf-8"))
+        document = read_json(path)
     except OSError as error:
         raise UserError(f"`{name}` must be a file; opening it gave: {error.strerror}") from None
     except ValueError as error:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import codecs
 from typing import Any
 
 from tdo_plugin.corpora.description.schema import SPLITS
@@ -24,9 +23,10 @@ ROWS = k.matching(
 
 def _encoding(name: Any) -> bool:
     try:
-        return bool(codecs.lookup(name))
-    except (LookupError, TypeError):
+        "".encode(name)  # as codecs.lookup, but only for encodings of text
+    except (LookupError, TypeError, ValueError):
         return False
+    return True
 
 
 def _known(value: Any) -> bool:
@@ -65,7 +65,7 @@ FORMATS: dict[str, tuple[int, dict[str, k.Kind]]] = {
     "segments": (2, {}),
     "tsv": (1, {"columns": k.map_of(k.whole(0), keys=IN_PAIR)}),
     "multiway-tsv": (1, {}),
-    "tmx": (1, {}),
+    "tmx": (1, {"apart": k.list_of(CODE)}),
 }
 
 PAIRS = k.list_or(k.TEXT, WORD)

@@ -20,6 +20,7 @@ from itertools import accumulate
 from pathlib import Path, PurePosixPath
 from typing import IO, Any, BinaryIO
 
+from tdo_compat.settings import shown
 from tdo_plugin.errors import UserError
 
 BLOCK = 1 << 20
@@ -34,10 +35,12 @@ _DAMAGE = (
     zlib.error,
     lzma.LZMAError,
     EOFError,
-    UnicodeError,  # names in a zip
+    ValueError,  # numbers and names in headers, as a NUL, or bytes that are no text
     NotImplementedError,  # a zip with a compression that Python does not support
     RuntimeError,  # a zip with a password
 )
+
+_ZSTANDARD = b"\x28\xb5\x2f\xfd"
 
 Entry = tuple[str, Callable[[], IO[bytes]]]
 
@@ -102,6 +105,8 @@ def archive_errors(label: str) -> Iterator[None]:
     """
     try:
         yield
+    except UserError:
+        raise
     except (*_DAMAGE, OSError) as error:
         # gzip and bz2 report damage as an OSError, but without an error number
         if isinstance(error, OSError) and error.errno is not None:
@@ -132,12 +137,16 @@ def entries(stream: BinaryIO, left_out: list[str]) -> Iterator[Entry]:
         members = _zip_entries(stream, left_out)
     else:
         members = _tar_entries(_decompressed(stream, head), left_out)
+    names: set[str] = set()
     for name, open_entry in members:
         path = PurePosixPath(name)
         if not path.name or path.is_absolute() or ".." in path.parts:
             left_out.append(name)
-        else:
-            yield str(path), open_entry
+            continue
+        if str(path) in names:
+            raise tarfile.ReadError(f"it has more than one {shown(str(path))}")
+        names.add(str(path))
+        yield str(path), open_entry
 
 
 def _decompressed(stream: BinaryIO, head: bytes) -> IO[bytes]:
@@ -145,16 +154,35 @@ def _decompressed(stream: BinaryIO, head: bytes) -> IO[bytes]:
         if head.startswith(magic):
             opened: IO[bytes] = opener(stream)
             return opened
+    if head.startswith(_ZSTANDARD):
+        raise tarfile.ReadError("it is compressed by Zstandard (`zstd -d` decompresses it)")
     return stream
 
 
+class _Header(tarfile.TarInfo):
+    """A member's header, or the block of zeros, without which an archive does not end."""
+
+    @classmethod
+    def fromtarfile(cls, archive: tarfile.TarFile) -> Any:
+        try:
+            return super().fromtarfile(archive)
+        except tarfile.HeaderError as error:  # tarfile takes some of them for the end
+            if type(error).__name__ == "EOFHeaderError":
+                raise
+            raise tarfile.ReadError(f"{error} at byte {archive.offset}, not its end") from None
+
+
 def _tar_entries(stream: IO[bytes], left_out: list[str]) -> Iterator[Entry]:
-    with tarfile.open(fileobj=stream, mode="r|", bufsize=BLOCK) as archive:
+    with tarfile.open(fileobj=stream, mode="r|", bufsize=BLOCK, tarinfo=_Header) as archive:
         for member in archive:
             if member.isreg():
                 yield member.name, partial(_opened, archive, member)
             elif not member.isdir():
                 left_out.append(f"{member.name} ({'a link' if member.linkname else 'not a file'})")
+        assert archive.fileobj is not None
+        while rest := archive.fileobj.read(BLOCK):
+            if any(rest):
+                raise tarfile.ReadError("its end is followed by more, maybe another archive")
     while stream.read(BLOCK):
         pass
 
@@ -167,6 +195,8 @@ def _opened(archive: tarfile.TarFile, member: tarfile.TarInfo) -> IO[bytes]:
 
 def _zip_entries(stream: BinaryIO, left_out: list[str]) -> Iterator[Entry]:
     with zipfile.ZipFile(stream) as archive:
+        if min((info.header_offset for info in archive.infolist()), default=0):
+            raise zipfile.BadZipFile("it begins with something else, maybe another archive")
         for info in archive.infolist():
             kind = stat.S_IFMT(info.external_attr >> 16)
             if info.is_dir():

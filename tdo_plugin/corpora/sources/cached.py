@@ -21,6 +21,7 @@ from tdo_plugin.corpora.sources.integrity import Expected, Fingerprint, differen
 from tdo_plugin.corpora.sources.sourcefiles import SourceFile
 from tdo_plugin.errors import UserError
 from tdo_plugin.runtime.files import write_text
+from tdo_plugin.typed import read_json
 
 Say = Callable[[str], None]
 
@@ -33,7 +34,7 @@ def record_path(file: SourceFile, cache: Path) -> Path:
 def recorded(record: Path) -> Expected:
     """The recorded size and checksum; empty if there is no readable record."""
     try:
-        stored = json.loads(record.read_text(encoding="utf-8"))
+        stored = read_json(record)
         return Expected(int(stored["bytes"]), str(stored["sha256"]))
     except (OSError, ValueError, KeyError, TypeError):
         return Expected()

@@ -14,6 +14,7 @@ from pathlib import Path
 from tdo_plugin.corpora.sources.integrity import Expected
 from tdo_plugin.corpora.sources.web import Answer
 from tdo_plugin.runtime.files import write_text
+from tdo_plugin.typed import read_json
 
 
 @dataclass(frozen=True)
@@ -53,7 +54,7 @@ class Partial:
     @property
     def origin(self) -> Origin | None:
         try:
-            return Origin(**json.loads(self._about.read_text(encoding="utf-8")))
+            return Origin(**read_json(self._about))
         except (OSError, ValueError, TypeError):
             return None
 

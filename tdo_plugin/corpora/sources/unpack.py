@@ -22,6 +22,7 @@ from tdo_plugin.corpora.description.schema import Archive
 from tdo_plugin.corpora.sources.archives import BLOCK, archive_errors, entries, open_joined
 from tdo_plugin.errors import UserError
 from tdo_plugin.runtime.files import replaced, write_text
+from tdo_plugin.typed import read_json
 
 RECORD = ".unpacked.json"
 SHOWN = 3  # number of names to suggest for a missing one
@@ -166,7 +167,7 @@ def _write(content: IO[bytes], path: Path) -> None:
 def _recall(folder: Path, stamp: Stamp) -> Found:
     """Members that were extracted from this archive and are unchanged."""
     try:
-        record = json.loads((folder / RECORD).read_text(encoding="utf-8"))
+        record = read_json(folder / RECORD)
         if record["archive"] != stamp:
             return {}
         return {

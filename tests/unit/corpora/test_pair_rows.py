@@ -1,5 +1,6 @@
 """A split of a pair: what is read, drawn, cleaned, held out, limited, and not done twice."""
 
+from collections import Counter
 from dataclasses import replace
 
 import pytest
@@ -111,13 +112,13 @@ def test_a_sample_of_no_rows(making, changes, tmp_path):
 def test_temporary_files_are_in_the_data_folder(making, monkeypatch):
     folders = []
 
-    def read(concrete_set, files, scratch=None):
+    def read(concrete_set, files, scratch, left_out):
         folders.append(scratch)
         return iter([("eins", "one")])
 
     monkeypatch.setattr(module, "read", read)
     inputs = making()
-    assert [*module._rows(inputs, "train", PAIR)] == [("eins", "one")]
+    assert [*module._rows(inputs, "train", PAIR, Counter())] == [("eins", "one")]
     assert folders == [inputs.work]
 
 

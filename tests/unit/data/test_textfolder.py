@@ -64,7 +64,8 @@ def test_validation_text(text):
     parallel = read_text_folder(text)
     files = (text / "valid.de", text / "valid.fr")
     assert dict(parallel.valids()) == trained | {("de", "fr"): files}
-    assert [*parallel.files()] == [*plain.files(), text / "valid.en", *files]
+    assert [*parallel.files()] == [*plain.files(), *files]
+    assert "valid.en" in parallel.unused()  # each of its pairs has a set of its own
     # a pair's own set comes before the parallel one
     for language in ("fr", "de"):
         (text / f"valid.fr-de.{language}").write_text("e\n")

@@ -5,6 +5,7 @@ import zipfile
 import pytest
 from support.own_folders import write
 
+from tdo_plugin.errors import UserError
 from tdo_plugin.start.folder_files import as_lines, files_of
 from tdo_plugin.start.recognised_text import Selection
 from tdo_plugin.start.recognition import recognise, trained_pairs
@@ -13,6 +14,15 @@ TMX = (
     '<tmx version="1.4"><body><tu><tuv xml:lang="{0}"><seg>a</seg></tuv>'
     '<tuv xml:lang="{1}"><seg>b</seg></tuv></tu></body></tmx>'
 )
+
+
+def tmx(*units):
+    """A memory with a unit of these languages each."""
+    variants = [
+        "".join(f"<tuv lang='{code}'><seg>{code}</seg></tuv>" for code in unit) for unit in units
+    ]
+    body = "".join(f"<tu>{variant}</tu>" for variant in variants)
+    return f"<tmx><body>{body}</body></tmx>"
 
 
 ALL = Selection()
@@ -82,6 +92,36 @@ CASES = {
         {"memory_tmx": TMX.format("EN-US", "de")},
         {"memory": (None, "de en")},
     ),
+    "a memory of several pairs": (
+        {"memory_tmx": tmx(*[("en", "de-AT")] * 1001, ("fr", "en-GB"), ("de",))},
+        {"memory.de-en": (None, "de en"), "memory.en-fr": (None, "en fr")},
+    ),
+    "a memory in two scripts": (
+        {"memory_tmx": tmx(("sr-Latn", "en"), ("sr-cyrl", "en"))},
+        {"memory.en-sr_Cyrl": (None, "en sr_Cyrl"), "memory.en-sr_Latn": (None, "en sr_Latn")},
+    ),
+    "a memory with scripts that codes imply": (
+        {"memory_tmx": tmx(("zh-CN", "en"), ("zh-TW", "en"), ("sr", "en"), ("sr-Latn", "en"))},
+        {f"memory.{pair}": (None, pair.replace("-", " ")) for pair in (
+            "en-sr", "en-sr_Latn", "en-zh_CN", "en-zh_TW"
+        )},
+    ),
+    "a memory with two variants in one of many units": (
+        {"memory_tmx": tmx(*[("de", "en-US")] * 20, ("de", "en-US", "en-GB"))},
+        {"memory": (None, "de en")},
+    ),
+    "a memory with what is no code": (
+        {"memory_tmx": tmx(("de", "en"), ("de", "../../x"), ("*all*", "en"))},
+        {"memory": (None, "de en")},
+    ),
+    "a memory of two variants": (
+        {"memory_tmx": tmx(("pt-br", "pt-PT"))},
+        {"memory": (None, "pt_BR pt_PT")},
+    ),
+    "a memory with more than its name says": (
+        {"de__en_tmx": tmx(("de", "en"), ("de", "en-US", "en-GB"), ("en", "fr"))},
+        {"de-en": (None, "de en")},
+    ),
 }  # fmt: skip
 
 
@@ -95,6 +135,59 @@ def test_kinds_of_folders(case, tmp_path):
     for path in (tmp_path / "in").rglob("*"):  # nothing is dropped without a word
         name = path.relative_to(tmp_path / "in").as_posix()
         assert path.is_dir() or path.name in used or any(name.startswith(u) for u in found.unused)
+
+
+def test_what_of_a_memory_is_not_used_is_listed(tmp_path):
+    write(tmp_path / "in", **CASES["a memory of several pairs"][0])
+    assert look(tmp_path).unused == {"1 units of memory.tmx": "with fewer than two languages"}
+    write(tmp_path / "in", **CASES["a memory with more than its name says"][0])
+    assert {
+        "fr of de-en.tmx": "the pair is de-en",
+        "further variants of en of de-en.tmx": "a unit has several, of which the first counts",
+    }.items() <= look(tmp_path).unused.items()
+
+
+def test_variants_that_are_apart_are_not_mixed(tmp_path):
+    write(tmp_path / "in", m_tmx=tmx(("sr", "en"), ("sr-Latn", "en"), ("sr-Cyrl", "en")))
+    found = {text.name: as_lines(text, tmp_path / "columns", {}) for text in look(tmp_path).texts}
+    assert found["m.en-sr"].files["sr"].read_text() == "sr\n"
+    assert found["m.en-sr_Latn"].files["sr_Latn"].read_text() == "sr-Latn\n"
+
+
+def test_what_no_code_is_does_not_become_a_file(tmp_path):
+    write(tmp_path / "in", m_tmx=tmx(("de", "en"), ("de", "../../x")))
+    assert look(tmp_path).unused["the language ../../x of m.tmx"].startswith("that is no code")
+
+
+def test_columns_without_a_language_are_listed_and_one_twice_is_refused(tmp_path):
+    write(tmp_path / "in", train_tsv="de\ten\tpt-BR\tscore\na\tb\tc\t1\n")
+    assert {"the column pt-BR of train.tsv", "the column score of train.tsv"} <= set(
+        look(tmp_path).unused
+    )
+    for first in ("de\ten\tde", "DE\tEN"):
+        write(tmp_path / "in", de__en_tsv=f"{first}\na\tb\tc\n")
+        with pytest.raises(UserError, match=r"`de-en.tsv` must have"):
+            look(tmp_path)
+
+
+def test_a_chosen_pair_of_a_memory(tmp_path):
+    write(tmp_path / "in", m_tmx=tmx(("en", "de"), ("en", "fr"), ("sr-Latn", "sr-Cyrl")))
+    found = look(tmp_path, Selection(languages=("sr_Latn", "sr_Cyrl")))
+    (text,) = [as_lines(text, tmp_path / "columns", {}) for text in found.texts]
+    assert {code: path.read_text() for code, path in text.files.items()} == {
+        "sr_Latn": "sr-Latn\n",
+        "sr_Cyrl": "sr-Cyrl\n",
+    }
+    assert set(found.unused) == {"m.de-en", "m.en-fr"}
+
+
+def test_rows_that_are_left_out_of_a_table_are_listed(tmp_path):
+    write(tmp_path / "in", de__en_tsv="a\tb\nc\td\te\n")
+    unused = {}
+    (text,) = look(tmp_path).texts
+    files = as_lines(text, tmp_path / "columns", unused).files
+    assert [files[code].read_text() for code in ("de", "en")] == ["a\n", "b\n"]
+    assert unused == {"1 rows of de-en": "with more columns than the first line"}
 
 
 def test_what_mtdata_links(tmp_path):
@@ -114,13 +207,15 @@ def test_an_archive_of_opus(tmp_path):
             archive.writestr(name, "a\n")
     found = look(tmp_path)
     assert listed(found) == {"de-en.txt.zip/Books.de-en": (None, "de en")}
-    assert {"de-en.txt.zip/README", "de-en.txt.zip/../Books.de-en.fr"} == set(found.unused)
+    assert {"de-en.txt.zip/README", "de-en.txt.zip/../Books.de-en.fr (left out)"} == set(
+        found.unused
+    )
     assert not (tmp_path / "unpacked" / "Books.de-en.fr").exists()
 
 
 def test_tables_become_lines(tmp_path):
     write(tmp_path / "in", train_tsv="de\ten\tfr\na\tb\tc\n", valid__de__en_tsv="a\tb\n\tc\n")
-    texts = [as_lines(text, tmp_path / "columns") for text in look(tmp_path).texts]
+    texts = [as_lines(text, tmp_path / "columns", {}) for text in look(tmp_path).texts]
     content = {
         (text.name, language): path.read_text()
         for text in texts for language, path in text.files.items()

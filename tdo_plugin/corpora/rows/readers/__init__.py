@@ -7,7 +7,7 @@ on the size of a file nor on the number of its languages.
 from __future__ import annotations
 
 import tempfile
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
@@ -21,7 +21,7 @@ from tdo_plugin.corpora.rows.seen import dealt
 __all__ = ["read"]
 
 # format -> the reader of a text with both languages
-_TEXTS: dict[str, Callable[[Path, ConcreteSet], Iterator[Row]]] = {
+_TEXTS: dict[str, Callable[[Path, ConcreteSet, Counter[str]], Iterator[Row]]] = {
     "tsv": tsv,
     "multiway-tsv": multiway_tsv,
     "tmx": tmx,
@@ -29,7 +29,10 @@ _TEXTS: dict[str, Callable[[Path, ConcreteSet], Iterator[Row]]] = {
 
 
 def read(
-    concrete_set: ConcreteSet, files: Mapping[Member, Sequence[Path]], scratch: Path | None = None
+    concrete_set: ConcreteSet,
+    files: Mapping[Member, Sequence[Path]],
+    scratch: Path | None = None,
+    left_out: Counter[str] | None = None,
 ) -> Iterator[Row]:
     """The rows of a set in the order of its pair; no side of a row has a line break.
 
@@ -40,17 +43,21 @@ def read(
         files: the files of each member, to be concatenated; with two members, file i of one
             belongs to file i of the other.
         scratch: folder for temporary files if rows are dealt; None for the system's.
+        left_out: counts the rows that a table has but that are not used, by reason.
 
     Raises:
         UserError: a file is damaged or not in the encoding or format, the sides have different
             numbers of sentences, or a column or language is missing.
     """
+    left_out = Counter() if left_out is None else left_out
     members = [files[member] for member in concrete_set.members]
     if concrete_set.format in SIDES:
         rows = parallel(members, concrete_set)
     else:
         rows = (
-            row for path in members[0] for row in _TEXTS[concrete_set.format](path, concrete_set)
+            row
+            for path in members[0]
+            for row in _TEXTS[concrete_set.format](path, concrete_set, left_out)
         )
     rows = _chosen(rows, concrete_set.rows)
     if concrete_set.deal is None:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import contextlib
 import gzip
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from io import TextIOWrapper
 from pathlib import Path
-from typing import BinaryIO, cast
+from typing import BinaryIO, TextIO, cast
 
-from tdo_plugin.data.textfolder import lines_of
+from tdo_plugin.data.textfolder import lines_of, whole_lines
 from tdo_plugin.errors import UserError
 
 _GZIP = b"\x1f\x8b"
@@ -46,10 +46,10 @@ def read_lines(path: Path, encoding: str) -> Iterator[str]:
         yield from lines_of(_decoded(stream, path, encoding), f"`{path}`")
 
 
-def _decoded(stream: Iterable[str], path: Path, encoding: str) -> Iterator[str]:
+def _decoded(stream: TextIO, path: Path, encoding: str) -> Iterator[str]:
     number = 0
     try:
-        for line in stream:
+        for line in whole_lines(stream, f"`{path}`"):
             number += 1
             yield line
     except UnicodeDecodeError as error:

@@ -2,6 +2,7 @@
 
 import gzip
 import tracemalloc
+from collections import Counter
 from collections.abc import Callable, Iterator
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from tdo_plugin.corpora.description.schema import ConcreteSet, Deal, Member, Row
 from tdo_plugin.corpora.description.wellformed import FORMATS
 from tdo_plugin.corpora.rows.readers import _TEXTS, SIDES, read
+from tdo_plugin.errors import UserError
 
 Content = str | bytes
 Source = Callable[..., Iterator[Row]]
@@ -31,8 +33,9 @@ def source(tmp_path):
             **{"rows": "all", "options": {}, "deal": None},
         }
         concrete_set = ConcreteSet(format=form, members=tuple(files), **{**usual, **details})
-        return read(concrete_set, files, tmp_path / "scratch")
+        return read(concrete_set, files, tmp_path / "scratch", rows.left_out)
 
+    rows.left_out = Counter()
     return rows
 
 
@@ -111,12 +114,20 @@ TED = """talk_name\ten\tzh\tzh-cn\tde
 a_talk\tone , two\t__NULL__\t一 。\teins
 b_talk\t\tx\t"\t _ _ NULL _ _ \r
 """
+CODED = """<?xml version='1.0'?><tmx version='1.4'><body><tu>
+<tuv xml:lang='en'><seg><bpt i='1'>&lt;b&gt;</bpt>A <hi>dog</hi><ept i='1'>&lt;/b&gt;</ept> runs<ph
+type='lb'/>now<it pos='begin'>{1}<sub>a note</sub></it><ut>\\par</ut>.</seg></tuv>
+<tuv xml:lang='de'><seg>Ein Hund</seg></tuv></tu></body></tmx>"""
+BIG5 = """<?xml version="1.0" encoding="Big5"?><tmx><body><tu>
+<tuv lang="en"><seg>hello</seg></tuv><tuv lang="zh-cn"><seg>你好</seg></tuv></tu></body></tmx>"""
 TMX_16 = TMX.replace("UTF-8", "UTF-16").encode("utf-16")
 SEGMENTS = [("A & B < C", "eins"), ('AT&T &copy \u2013 "x"', "zwei Zeilen"), ("", "drei")]
 HEAD = [("Title", "Titel"), ("About &amp; more", "Über")]
 TALK = [("One < two", "Eins < zwei"), ("Two", "Zwei")]
 COLUMNED, BLANK = "\nx\t1\ty\tz\n\t\t\n\nu\t2\n", ("", "")
 TURNED = {"options": {"columns": {"de": 0, "en": 2}}}
+TMX_KOI = """<tmx><body><tu><tuv lang="en"><seg>hello</seg></tuv>
+<tuv lang="de"><seg>привет</seg></tuv></tu></body></tmx>"""
 CHINESE = {"pair": ("en", "zh"), "codes": ("en", "zh-cn")}
 
 
@@ -125,6 +136,9 @@ CHINESE = {"pair": ("en", "zh"), "codes": ("en", "zh-cn")}
     [
         ("tmx", [TMX], {}, [("a <b> c d", "e"), ("h", "g")]),
         ("tmx", [TMX_16], {"codes": ("en-US", "de")}, [("in part & whole", "e")]),
+        ("tmx", [CODED], {}, [("A dog runs now.", "Ein Hund")]),
+        ("tmx", [BIG5.encode("big5")], CHINESE, [("hello", "你好")]),
+        ("tmx", [TMX_KOI.encode("koi8-r")], {"encoding": "koi8-r"}, [("hello", "привет")]),
         ("segments", [SGM, XML], {}, SEGMENTS),
         ("tagged", [TAGS, TAGE], {}, TALK),
         ("tagged", [TAGS, TAGE], {"options": {"keep": ["title", "description"]}}, [*HEAD, *TALK]),
@@ -138,6 +152,42 @@ def test_rows_of_a_format(source, form, contents, details, expected):
 
 
 COLUMNS = {"options": {"columns": {"en": 0, "de": 1}}}
+
+
+def deep_tmx(levels: int) -> str:
+    """A memory with a segment of so many elements in each other."""
+    text = "<hi>" * levels + "a" + "</hi>" * levels
+    return f"<tmx><body><tu><tuv lang='en'><seg>{text}</seg></tuv></tu></body></tmx>"
+
+
+def test_a_table_of_which_most_lines_are_wider_is_refused(source):
+    options = {"columns": {"de": 0, "en": 1}}
+    rows = source("tsv", "eins\tone\t\nzwei\ttwo\t\t\n", options=options)
+    assert len([*rows]) == 2 and not source.left_out  # cells without text are nothing
+    with pytest.raises(UserError, match="at most 2 columns"):
+        list(source("tsv", "eins\tone\n" + "zwei\ttwo\tx\n" * 2, options=options))
+
+
+def test_what_is_not_used_is_counted(source):
+    stray = "ein\tHund\ta\tdog\nja\tyes\nnein\tno\nnur\n"
+    rows = source("tsv", "eins\tone\n" + stray, options={"columns": {"de": 0, "en": 1}})
+    assert [*rows] == [("one", "eins"), ("yes", "ja"), ("no", "nein"), ("", "nur")]
+    assert source.left_out == {"more columns than the first line": 1}
+    source.left_out.clear()
+    assert len([*source("tmx", TMX)]) == 2
+    further = {"further variants of en in one unit": 1}
+    assert source.left_out == {"units without one of the languages": 1} | further
+
+
+def test_a_line_of_any_length_takes_bounded_memory(source):
+    text = "a" * 20_000_000 + "\n"
+    tracemalloc.start()
+    try:
+        with pytest.raises(UserError, match="a0` must have lines of at most 1,000,000 characters"):
+            list(source("lines", gzip.compress(b"x\n" + text.encode()), "1\n2\n"))
+        assert tracemalloc.get_traced_memory()[1] - len(text) < 60_000_000
+    finally:
+        tracemalloc.stop()
 
 
 def test_what_is_wrong_is_named_with_its_line(source, refused):
@@ -162,6 +212,10 @@ def test_what_is_wrong_is_named_with_its_line(source, refused):
         ("header", "multiway-tsv", ["talk\ten\tfr\n"], {}, "a0` line 1 must name de"),
         ("short row", "multiway-tsv", [TED + "x\ty\n"], {}, "a0` line 4"),
         ("cut XML", "tmx", [TMX[:-13]], {}, "a0` line 9"),
+        ("rot13", "tmx", [BIG5.replace("Big5", "rot13")], {}, "must declare an encoding of text"),
+        ("unknown", "tmx", [BIG5.replace("Big5", "x-1")], {}, "must declare an encoding of text"),
+        ("not Big5", "tmx", [BIG5.encode()[:-60] + b"\xff"], {}, "must be big5 text"),
+        ("levels", "tmx", [deep_tmx(3000)], {}, "levels"),
         ("HTML", "tmx", ["<html>\n<p>\n</html>"], {}, "a0` line 3"),
         ("French", "tmx", [TMX], {"codes": ("en", "fr")}, "it has en-us, en, de-at"),
     ):

@@ -215,6 +215,65 @@ def test_what_is_not_there(tmp_path, out, refused):
             unpack(described("talks"), files, ["read.me", member], out)
 
 
+def in_two(whole: bytes) -> bytes:
+    """A plain tar that was cut before its second member."""
+    with tarfile.open(fileobj=io.BytesIO(whole)) as archive:
+        return whole[: archive.getmembers()[1].offset]
+
+
+@pytest.mark.parametrize(
+    "pack", [bytes, gzip.compress, bz2.compress, lzma.compress], ids=["plain", "gz", "bz2", "xz"]
+)
+def test_a_tar_without_its_end_is_not_whole(tmp_path, out, pack):
+    """Cut between members, with another member's header damaged, or with another one behind it."""
+    whole = tar({"a.txt": b"1\n", "b.txt": b"2\n"})
+    second = len(in_two(whole))
+    for case, content in {
+        "cut": in_two(whole),
+        "in the header": whole[: second + 100],
+        "damaged": whole[:second] + b"\xff" * 512 + whole[second + 512 :],
+        "two": whole + tar({"c.txt": b"3\n"}),
+    }.items():
+        with pytest.raises(UserError, match="must be a complete tar or zip archive"):
+            unpack(described(), stored(tmp_path, pack(content)), ["a.txt"], out / case)
+    blocks = pack(whole.rstrip(b"\0") + bytes(2048))  # some programs write no more than two
+    assert unpack(described(), stored(tmp_path, blocks), ["b.txt"], out / "short")
+
+
+def test_archives_that_could_be_read_in_two_ways(tmp_path, out):
+    twice = tar({"a.txt": b"1\n"})[:1024] + tar({"./a.txt": b"2\n"})
+    one, other = (io.BytesIO() for _ in range(2))
+    for stream, name in ((one, "a.txt"), (other, "b.txt")):
+        with zipfile.ZipFile(stream, "w") as archive:
+            archive.writestr(name, "1\n")
+    nul = io.BytesIO()
+    with tarfile.open(fileobj=nul, mode="w", format=tarfile.PAX_FORMAT) as archive:
+        member = tarfile.TarInfo("a.txt")
+        member.pax_headers = {"path": "a\0.txt"}
+        archive.addfile(member)
+    for case, (content, match) in {
+        "tar": (twice, "more than one a.txt"),
+        "two zips": (one.getvalue() + other.getvalue(), "begins with something else"),
+        "NUL": (nul.getvalue(), "must be a complete"),
+    }.items():
+        with pytest.raises(UserError, match=match):
+            unpack(described(), stored(tmp_path, content), ["*"], out / case)
+
+
+def test_a_zip_with_a_name_twice(tmp_path, out):
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive, pytest.warns(UserWarning, match="Duplicate"):
+        for content in ("1\n", "2\n"):
+            archive.writestr("a.txt", content)
+    with pytest.raises(UserError, match=r"more than one a\.txt"):
+        unpack(described(), stored(tmp_path, packed.getvalue()), ["a.txt"], out)
+
+
+def test_what_zstandard_packed_is_named(tmp_path, out):
+    with pytest.raises(UserError, match="zstd -d"):
+        unpack(described(), stored(tmp_path, b"\x28\xb5\x2f\xfd" + bytes(100)), ["a.txt"], out)
+
+
 CUTS = [(kind, keep) for kind in KINDS for keep in (0.1, 0.94, 0.99999)]
 CUTS.remove(("tar", 0.99999))  # a plain tar ends in zeros that nobody misses
 
