@@ -11,13 +11,16 @@ from typing import Any, Union, get_args, get_origin, get_type_hints
 
 from tdo_compat.settings import shown
 
+DEEPEST = 100  # levels of groups
+TOO_DEEP = "it is nested too deeply"
+
 
 def read_json(path: Path) -> Any:
     """The value in a JSON file.
 
     Raises:
         OSError: the file cannot be read.
-        ValueError: it is not JSON in UTF-8, or is nested too deeply.
+        ValueError: it is not JSON in UTF-8, is nested too deeply, or has text that is not Unicode.
     """
     return parse_json(path.read_text(encoding="utf-8"))
 
@@ -25,9 +28,27 @@ def read_json(path: Path) -> Any:
 def parse_json(text: str) -> Any:
     """The value of a JSON text; raises ValueError as `read_json` does."""
     try:
-        return json.loads(text)
+        value = json.loads(text)
     except RecursionError:
-        raise ValueError("it is nested too deeply") from None
+        raise ValueError(TOO_DEEP) from None
+    _check_values(value)
+    return value
+
+
+def _check_values(value: Any) -> None:
+    """Refuse what later functions fail on: many levels, and halves of surrogate pairs."""
+    level = [value]
+    for _ in range(DEEPEST):
+        for text in level:
+            if isinstance(text, str) and not text.isascii():
+                text.encode()  # its UnicodeEncodeError is a ValueError
+        groups = [
+            [*group, *group.values()] if isinstance(group, dict) else group for group in level
+        ]
+        level = [member for group in groups if isinstance(group, list) for member in group]
+        if not level:
+            return
+    raise ValueError(TOO_DEEP)
 
 
 def typed(value: Any, kind: Any, where: str) -> Any:

@@ -221,6 +221,16 @@ class FlopModel:
         logits = Flops(vocabulary=2 * tokens * spec.model_dim * self.target_vocabulary)
         return 3 * (state + logits)
 
+    def lexical(self, source_length: int, target_length: int) -> Flops:
+        """The additional cost of the lexical loss, in an update in which it is on.
+
+        The source's states pass the bridge once more. Each has logits over the vocabulary, for the
+        normalization, which the backward pass computes again, and one for each target token.
+        """
+        logits = 2 * source_length * self.spec.model_dim
+        summed = Flops(vocabulary=4 * logits * self.target_vocabulary + 3 * logits * target_length)
+        return summed + 3 * self._entry(source_length)
+
     def _tag_state(self, length: int, layer: int) -> Flops:
         """A layer at one position, given keys and values at ``length`` positions."""
         inner = self._source_ffns()[layer - 1]

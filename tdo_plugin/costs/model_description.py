@@ -147,6 +147,7 @@ def describe(args: argparse.Namespace) -> dict[str, Any]:
             "training": flops.training(*lengths).as_dict(),
             "instrucl": layer and flops.instrucl(*lengths, layer).as_dict(),
             "reconstruction": flops.reconstruction(args.source_length).as_dict(),
+            "lexical": flops.lexical(*lengths).as_dict() if spec.entry_layer else None,
             "generation": flops.generation(*lengths, args.beam).as_dict(),
         },
     }

@@ -22,6 +22,7 @@ CRITERIONS = {
     "label_smoothed_cross_entropy_instrucl": "instrucl",
     "label_smoothed_cross_entropy_tlm": "reconstruction",
 }
+IN_TRAINING = "tpdm"  # the term that is part of the training's cost, as it is of the model
 ASSUMED = {
     **{"vocab_size": 64000, "num_languages": 100, "num_pairs": 198},
     **{"source_length": 30, "target_length": 30, "tflops": 312.0, "utilization": 0.3},
@@ -163,10 +164,14 @@ def estimate(name: str, config: Config, args: argparse.Namespace) -> Estimate:
     share = _translated_back(config)
     model, terms = described_model(config, args)
     flops = model["flops"]
-    each = flops["training"]["total"]
-    each += sum(flops[term]["total"] for term in terms if flops.get(term))
-    each += share * (each + flops["generation"]["total"])
-    total = float(updates * tokens / longest * each)
+    of_terms = {term: flops[term]["total"] for term in terms if term != IN_TRAINING}
+    lexical, with_lexical = of_terms.pop("lexical", 0), 0
+    if lexical:  # it is on at the beginning alone
+        with_lexical = min(updates, max(0, config.integer("--lexical-updates", 1) - args.done))
+    each = flops["training"]["total"] + sum(of_terms.values())
+    translated = flops["generation"]["total"]
+    each, lexical = each + share * (each + translated), lexical * (1 + share)
+    total = float(tokens / longest * (updates * each + with_lexical * lexical))
     return Estimate(
         name=name,
         parameters=model["total_parameters"],

@@ -110,9 +110,10 @@ class InstruCL:
 
     def __init__(self, options: Namespace, task: Any) -> None:
         self.options = options
-        if not options.instrucl_temperature > 0:
+        if not 0 < options.instrucl_temperature < math.inf:
             raise UserError(
-                f"`--instrucl-temperature` must be positive; it is {options.instrucl_temperature}"
+                "`--instrucl-temperature` must be positive and finite; it is "
+                f"{options.instrucl_temperature}"
             )
         if not (options.instrucl_weight >= 0 and math.isfinite(options.instrucl_weight)):
             raise UserError(

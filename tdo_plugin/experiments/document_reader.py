@@ -5,6 +5,7 @@ Error messages name the file, the line and the key.
 
 from __future__ import annotations
 
+import math
 import re
 import sys
 from collections.abc import Callable, Iterator
@@ -65,9 +66,24 @@ def _content(path: Path) -> tuple[Values, str]:
         reason = getattr(error, "strerror", None) or "it is not UTF-8"
         raise UserError(f"`EXPERIMENTS` must be an experiment file; {path}: {reason}") from None
     try:
-        return tomllib.loads(text), text
+        content = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise UserError(f"{path.name} must be TOML; {error}") from None
+    for place, value in _endless(content):
+        raise UserError(f"{path.name}{_line(text, place)}: {place} must be finite; it is {value}")
+    return content, text
+
+
+def _endless(value: Any, place: str = "") -> Iterator[tuple[str, float]]:
+    """Numbers that TOML allows and nothing here means, each with its place."""
+    if isinstance(value, float) and not math.isfinite(value):
+        yield place, value
+    elif isinstance(value, dict):
+        for key, part in value.items():
+            yield from _endless(part, f"{place}.{key}" if place else key)
+    elif isinstance(value, list):
+        for number, part in enumerate(value):
+            yield from _endless(part, f"{place}[{number}]")
 
 
 def _merged(base: Values, changes: Values) -> Values:

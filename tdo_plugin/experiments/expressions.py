@@ -135,11 +135,14 @@ def evaluate(text: str, names: Mapping[str, Any]) -> Any:
         ValueError: invalid syntax, an unknown variable, or a failing operation.
     """
     try:
-        return _value(_parsed(text), names)
+        value = _value(_parsed(text), names)
     except SyntaxError:
         raise ValueError(f"{text} is not an expression") from None
     except (ArithmeticError, TypeError, LookupError) as error:
         raise ValueError(f"{text} failed: {error}") from None
+    if isinstance(value, float) and not math.isfinite(value):
+        raise ValueError(f"{text} must be finite; it is {value}")
+    return value
 
 
 @cache

@@ -128,7 +128,7 @@ class Plan:
         checkpoints = folder / "checkpoints"
         data = self.data_folder(system.corpus)
         command = ("train", str(file), str(data), "--save-dir", str(checkpoints))
-        most = config.flags.get("--max-update", ["0"])[0]
+        most = (config.flags.get("--max-update") or ["0"])[0]
         step = Step(
             step_name,
             "training",

@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from math import isfinite
 from typing import Any
 
 from tdo_plugin.errors import UserError
@@ -292,7 +293,9 @@ def _chain(part: str, document: Document, seen: set[str]) -> Iterator[System]:
 def _number(text: str) -> Any:
     for kind in (int, float):
         try:
-            return kind(text)
+            value = kind(text)
         except ValueError:
             continue
+        if isfinite(value):
+            return value
     return text

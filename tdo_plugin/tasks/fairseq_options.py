@@ -7,27 +7,18 @@ effect here (:mod:`.fairseq_refusals`), numbers out of range, and invalid combin
 from __future__ import annotations
 
 from argparse import Action, ArgumentParser, Namespace
+from collections import Counter
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 from tdo_compat.settings import SettingError, literal
 from tdo_plugin.errors import UserError
 from tdo_plugin.tasks.fairseq_refusals import DECODING, on_cpu, refusals
+from tdo_plugin.tasks.option_ranges import out_of_range
 from tdo_plugin.tasks.tracking_options import missing_trackers
 
 # back-ends of data parallel training that have been tested
 BACKENDS = ("c10d", "pytorch_ddp", "legacy_ddp", "no_c10d", "fully_sharded")
-# minimum values
-LEAST = {
-    **dict.fromkeys(["beam", "nbest", "max_tokens", "batch_size", "max_tokens_valid"], 1),
-    **dict.fromkeys(["batch_size_valid", "log_interval", "required_batch_size_multiple"], 1),
-    **dict.fromkeys(["save_interval", "validate_interval"], 1),
-    **dict.fromkeys(["num_workers", "min_len", "prefix_size", "no_repeat_ngram_size", "seed"], 0),
-    **dict.fromkeys(["save_interval_updates", "validate_interval_updates", "max_update"], 0),
-    **dict.fromkeys(["max_epoch", "validate_after_updates", "empty_cache_freq", "curriculum"], 0),
-}
-LARGEST = 2**63 - 1
-LARGEST_SEED = 2**32 - 1  # numpy's limit
-POSITIVE = ("temperature",)
 
 
 def command_of(parser: ArgumentParser) -> str:
@@ -95,20 +86,7 @@ def flag_of(action: Action) -> str:
 
 def _numbers(actions: dict[str, Action], args: Namespace) -> Iterator[str]:
     for option, action in actions.items():
-        value = getattr(args, option, None)
-        for number in value if isinstance(value, list | tuple) else [value]:
-            if isinstance(number, bool) or not isinstance(number, int | float):
-                continue
-            least = LEAST.get(option)
-            if least is not None and number < least:
-                yield f"{flag_of(action)} must be at least {least}; it is {number}"
-            most = LARGEST_SEED if option == "seed" else LARGEST
-            if isinstance(number, int) and abs(number) > most:
-                yield f"{flag_of(action)} must be at most {most}; it is {number}"
-            if number != number:
-                yield f"{flag_of(action)} must be a number; it is {number}"
-            elif option in POSITIVE and number <= 0:
-                yield f"{flag_of(action)} must be above 0; it is {number}"
+        yield from out_of_range(option, flag_of(action), getattr(args, option, None))
 
 
 def _together(command: str, args: Namespace) -> Iterator[str]:
@@ -130,6 +108,7 @@ def _together(command: str, args: Namespace) -> Iterator[str]:
         )
     if command == "train":
         yield from missing_trackers(args)
+        yield from _lists(args)
     else:
         yield from _model_overrides(args)
     if command == "validate" and not (args.max_tokens or args.batch_size):
@@ -138,11 +117,35 @@ def _together(command: str, args: Namespace) -> Iterator[str]:
         yield from _search(args)
     if command == "generate":
         yield from _part(args)
+        if args.lm_path is not None and (arch := _not_a_language_model(args.lm_path)):
+            yield f"`--lm-path` must be a language model; {args.lm_path} is of {arch}"
     if command == "interactive" and (args.batch_size or 0) > max(1, args.buffer_size):
         yield (
             f"`--batch-size` must be at most `--buffer-size`, {max(1, args.buffer_size)}; it is "
             f"{args.batch_size}"
         )
+
+
+def _lists(args: Namespace) -> Iterator[str]:
+    """Lists of the wrong length, and names in one twice."""
+    for option, what in (("lr", "a number"), ("update_freq", "a number")):
+        if getattr(args, option, None) in ([], ""):
+            yield f"`--{option.replace('_', '-')}` must have {what}; it has none"
+    for option in ("adam_betas", "adamax_betas", "lamb_betas"):
+        try:
+            betas = literal(str(getattr(args, option, None) or "(0, 0)"))
+            right = len(betas) == 2 and all(isinstance(beta, int | float) for beta in betas)
+        except (SettingError, TypeError):
+            right = False
+        if not right:
+            flag = f"`--{option.replace('_', '-')}`"
+            yield f"{flag} must be two numbers such as (0.9, 0.98); it is {getattr(args, option)}"
+    for option in ("valid_subset", "lang_pairs"):
+        value = getattr(args, option, None)
+        names = (value if isinstance(value, str) else ",".join(value or ())).split(",")
+        if twice := [name for name, count in Counter(names).items() if count > 1]:
+            flag = f"`--{option.replace('_', '-')}`"
+            yield f"{flag} must have each name once; it has {twice[0]} twice"
 
 
 def _model_overrides(args: Namespace) -> Iterator[str]:
@@ -156,6 +159,11 @@ def _model_overrides(args: Namespace) -> Iterator[str]:
 
 
 def _search(args: Namespace) -> Iterator[str]:
+    if args.source_lang is not None and args.source_lang == args.target_lang:
+        yield (
+            f"`--target-lang` must be another language than `--source-lang`; it is "
+            f"{args.target_lang}"
+        )
     if args.free_tag and args.score_reference:
         yield "`--free-tag` must not be set with `--score-reference`, which does not search"
     if args.nbest > args.beam:
@@ -181,6 +189,20 @@ def _search(args: Namespace) -> Iterator[str]:
             f"`--diverse-beam-groups` must divide `--beam` ({args.beam}); it is "
             f"{args.diverse_beam_groups}"
         )
+
+
+def _not_a_language_model(path: str) -> str:
+    """The architecture of a checkpoint, if it is known not to be a language model."""
+    from fairseq.models import ARCH_MODEL_REGISTRY, FairseqLanguageModel
+
+    from tdo_plugin.checkpoints import read
+
+    state = read(Path(path), "--lm-path")
+    model = (state.get("cfg") or {}).get("model") or state.get("args")
+    options = vars(model) if isinstance(model, Namespace) else dict(model or {})
+    arch = str(options.get("_name") or options.get("arch"))
+    kind = ARCH_MODEL_REGISTRY.get(arch, FairseqLanguageModel)
+    return "" if issubclass(kind, FairseqLanguageModel) else arch
 
 
 def _part(args: Namespace) -> Iterator[str]:

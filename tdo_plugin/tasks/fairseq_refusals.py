@@ -181,6 +181,11 @@ REFUSALS = (
         "fairseq-interactive does not use it; fairseq-generate does",
     ),
     Refusal(
+        ("skip_invalid_size_inputs_valid_test",),
+        ("interactive",),
+        "it would leave out lines of the input without a word",
+    ),
+    Refusal(
         ("free_tag",),
         ("train", "validate"),
         "only the searches of fairseq-generate and fairseq-interactive use it",

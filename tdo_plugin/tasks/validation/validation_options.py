@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from argparse import ArgumentParser, Namespace
 from collections.abc import Collection
 
@@ -87,9 +88,10 @@ def check_validation_options(args: Namespace) -> None:
         "eval_log_directions": 0,
     }
     for name, bound in least.items():
-        if getattr(args, name) < bound:
+        value = getattr(args, name)
+        if not bound <= value < math.inf:
             option = name.replace("_", "-")
-            raise UserError(f"`--{option}` must be at least {bound}; it is {getattr(args, name)}")
+            raise UserError(f"`--{option}` must be at least {bound}, and finite; it is {value}")
     if args.disable_validation:
         raise UserError("`--eval-translation` must not be set with --disable-validation")
 

@@ -1,5 +1,7 @@
 """Parameters against the paper's counts, FLOPs against torch's own counter on real models."""
 
+import dataclasses
+
 import pytest
 import torch
 from support.covering import one_in
@@ -23,6 +25,7 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from tdo_plugin.analysis.cost import PARTS, FlopModel, Flops, count_parameters, outline
 from tdo_plugin.modules.builder import Builder
+from tdo_plugin.modules.losses.lexical_loss import entry_lexical_nll
 from tdo_plugin.modules.losses.tpdm_loss import batch_mean_anchors, log_likelihood, position_loss
 from tdo_plugin.modules.methods.position_generator import PositionGenerator
 from tdo_plugin.modules.source_state import SourceRequest
@@ -147,6 +150,23 @@ def test_reconstruction(built):
     in_last_layer = spec.topology == "decoder-only"
     hidden = in_last_layer * hidden_source_pairs(spec, SOURCE)
     assert 3 * (added - 4 * spec.model_dim * hidden) == flops.reconstruction(SOURCE).total
+
+
+def test_lexical(built):
+    """The bridge and the logits of each source state, which the backward pass computes again."""
+    model, flops = built
+    if not model.spec.entry_layer:
+        return
+    source, target = tokens(1, SOURCE), tokens(1, TARGET)
+    layer = model.spec.entry_layer
+    state = model.encode(source, layer_outputs=(layer,))
+    counter = FlopCounterMode(display=False)
+    with counter:
+        features = state.layer_outputs[layer].detach().requires_grad_()
+        outputs = {**state.layer_outputs, layer: features}
+        again = dataclasses.replace(state, layer_outputs=outputs)
+        entry_lexical_nll(model, again, target).backward()
+    assert counter.get_total_flops() == flops.lexical(SOURCE, TARGET).total
 
 
 def test_kinds_add_up():

@@ -9,6 +9,7 @@ from support.commands import told
 
 from tdo_plugin.cli import describe, estimate
 from tdo_plugin.costs import model_description, training_hours
+from tdo_plugin.criterions.term_list import TERMS
 from tdo_plugin.launch.training_config import read_config
 
 LINES = """
@@ -107,6 +108,26 @@ def test_loss_terms_cost(config, lines, terms):
     added = sum(model[term]["total"] for term in terms) / model["training"]["total"]
     assert ratio_with(config, lines) == pytest.approx(1 + added)
     assert not terms or added > 0
+
+
+def test_the_lexical_loss_costs_while_it_is_on(config):
+    lines = "--criterion label_smoothed_cross_entropy_terms\n"
+    plain, whole, part = (
+        ratio_with(config, lines + more)
+        for more in (
+            "",
+            "--loss-terms lexical\n--lexical-updates 100",
+            "--loss-terms lexical\n--lexical-updates 25",
+        )
+    )
+    assert plain < part < whole
+    assert (part - plain) / (whole - plain) == pytest.approx(0.25)
+
+
+def test_each_loss_term_has_a_cost(config):
+    words = "--arch tdo_transformer_small --vocab-size 50 --beam 1"
+    flops = model_description.describe(parsed(describe, *words.split()))["flops"]
+    assert {*TERMS} - {training_hours.IN_TRAINING} <= {*flops}
 
 
 def test_equal_configs_are_counted(config, capsys):

@@ -11,7 +11,7 @@ from tdo_plugin.experiments.tables import PlannedTable
 
 MISTAKES = [
     ("[scales.toy]", "[scales.toy", "mine.toml must be TOML"),
-    ('baseline = "*plain"', "baseline = 3", "baseline must be of type str"),
+    ('baseline = "*ase"', "baseline = 3", "baseline must be of type str"),
     ('corpus = "text"', 'corpus = "texts"', "systems.base.corpus"),
     ('base = ["tdo"]', 'base = ["two"]', "systems.large.base"),
     ('axes = ["size"]', 'axes = ["sizes"]', "tables.sweep.axes"),
@@ -22,6 +22,8 @@ MISTAKES = [
     ("[systems.large]", '[systems.".."]', "'..'"),
     ("[axes.size.wide]", '[axes.size."a/b"]', "'a/b'"),
     (TEXT, "title = 3\n", "line 1: title"),
+    ("lr = 0.0005", "lr = nan", "flags.lr must be finite; it is nan"),
+    ("threshold = 0.7", "threshold = -inf", "systems.masked.let.threshold must be finite"),
     (TEXT, 'title = "x"\npapers = 3\n', "line 2: papers"),
 ]
 

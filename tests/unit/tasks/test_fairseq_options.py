@@ -7,6 +7,7 @@ from argparse import Namespace
 import pytest
 from support.data import CROSS_ENTROPY, TAG, TASK, TDO
 from support.option_reads import parsers, read_by
+from support.trainings import saved
 
 from tdo_plugin.errors import UserError
 from tdo_plugin.models.config import TdoConfig
@@ -36,6 +37,10 @@ train --seed 1099511627776                                   :: --seed
 train --max-update 1180591620717411303424                    :: --max-update
 train --log-interval 0                                       :: --log-interval
 train --free-tag                                             :: --free-tag
+train --adam-betas (0.9,)                                    :: two numbers such as (0.9, 0.98)
+train --adam-betas 0.9                                       :: --adam-betas
+train --valid-subset valid,valid                             :: valid twice
+train --lang-pairs en-de,en-de                               :: --lang-pairs
 generate --replace-unk                                       :: --replace-unk
 generate --num-shards 2 --shard-id 2                         :: --shard-id
 generate --num-shards -1                                     :: --num-shards
@@ -61,6 +66,11 @@ def test_mistakes(refused):
         command, *flags = words.split()
         with refused.raised(words, names):
             parsed(command, *flags)
+
+
+def test_a_model_that_translates_is_no_language_model(refused, tmp_path):
+    with refused.raised("a translation model", "--lm-path"):
+        parsed("generate", "--lm-path", saved(tmp_path / "m.pt"))
 
 
 @functools.cache
