@@ -103,7 +103,7 @@ class Option:
         default: the default value, or values by scale. A list makes one row per value out of each
             row that the option affects.
         scales: scales at which the option may be given; empty for all.
-        labels: for each value, the suffix of the label of such a row.
+        labels: for each value, the suffix of the label of a row that the option affects.
     """
 
     help: str = ""
@@ -245,7 +245,7 @@ class Table:
             sets, without translating.
         note: a note below the tables of cells.
         directions: directions to translate and score.
-        baseline: pattern of the label to compare with (default: the first row).
+        baseline: pattern of the name of the row to compare with (default: the first row).
         published: the paper's table to compare with, PAPER:TABLE; empty for none.
         published_row: template over the axes' names for a cell's row in the published table, or
             with `cells` for the row of a value of `best`.

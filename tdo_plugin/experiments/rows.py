@@ -86,6 +86,11 @@ def rows_of(plan: Plan, name: str, patterns: Sequence[str]) -> tuple[list[TableR
     every = list(_described(setting, name, table))
     if patterns and not every:
         raise UserError(f"`--rows` must be left out with {name}, which has none; both are given")
+    if table.baseline and not any(fits(row[0], [table.baseline]) for row in every):
+        raise UserError(
+            f"{setting.document.path.name}: tables.{name}.baseline must be a pattern of the name "
+            f"of a row; {table.baseline} matches none"
+        )
     chosen = [row for row in every if not patterns or fits(row[0], patterns)]
     rows: list[TableRow] = []
     left_out: list[str] = []
@@ -156,23 +161,30 @@ def _described(
 def _rows(
     plan: Plan, table: Table, key: str, row: Row, names: Mapping[str, Any]
 ) -> Iterator[TableRow]:
-    """The row, once for each value of a multi-valued option that affects it."""
-    several = plan.setting.several
+    """The row, once for each value of a multi-valued option that affects it.
+
+    Its label says which value an option has, if another would make it a different row: other than
+    the option's first, or several by default.
+    """
+    setting = plan.setting
     found: dict[str, TableRow] = {}
-    for values in product(*several.values()):
+    for values in product(*setting.several.values()):
+        chosen = {**setting.options, **dict(zip(setting.several, values, strict=True))}
         suffix, label = "", ""
-        for option, value in zip(several, values, strict=True):
-            described = plan.setting.document.options[option]
-            usual = plan.setting.of_scale(
-                described.default
-            )  # several values, even if the user gave a single one
+        for option, value in chosen.items():
+            described = setting.document.options[option]
+            several = option in setting.several
+            if not several and not described.labels:
+                continue
+            # several values, even if the user gave a single one
+            usual = setting.of_scale(described.default) if several else ()
 
             def comes_to(value: Any, option: str = option) -> Any:
                 made = _row(plan, table, key, row, names, f"+{option}={as_text(value)}")
                 return made and identity(plan, made)
 
             differs = comes_to(value) != comes_to(described.choices[0])
-            suffix += f"+{option}={as_text(value)}" * differs
+            suffix += f"+{option}={as_text(value)}" * (differs and several)
             if differs or any(comes_to(other) != comes_to(value) for other in usual):
                 label += described.labels.get(as_text(value), "")
         made = _row(plan, table, key, row, names, suffix)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fnmatch
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -165,7 +164,7 @@ class PlannedTable:
         return [
             *(("--protocol", protocol) if protocol else ()),
             *("--directions", scope.text(self.table.directions)),
-            *("--baseline", self._baseline([row.label for row in rows])),
+            *("--baseline", self._baseline(rows)),
             *shlex.split(scope.text(self.plan.setting.said("score") or "")),
         ]
 
@@ -183,10 +182,9 @@ class PlannedTable:
         measured = self.scored._measured
         return [measured(row, part)[0] for row in rows for part in row.parts]
 
-    def _baseline(self, labels: Sequence[str]) -> str:
+    def _baseline(self, rows: Sequence[TableRow]) -> str:
         pattern = self.table.baseline or "*"
-        fits = (fnmatch.fnmatchcase(label.removesuffix(", seed 1"), pattern) for label in labels)
-        return next((label for label, fit in zip(labels, fits, strict=True) if fit), labels[0])
+        return next((row.label for row in rows if fits(row.name, [pattern])), rows[0].label)
 
     def _translation(self, row: TableRow, part: Part) -> tuple[str, Path]:
         plan = self.plan

@@ -44,7 +44,7 @@ def test_the_commands_of_a_table(mine, capsys):
     assert main(["reproduce", "mine.toml", "table1", "--scale", "smoke", "--dry-run"]) == 0
     said = capsys.readouterr().out
     assert "table1: not available at scale smoke: large\n" in said
-    assert "#   tdo+instrucl: like InstruCL at 5\n" in said
+    assert "#   tdo+instrucl: like InstruCL at 5, authors' form\n" in said
     run = mine / "runs" / "mine-smoke"
     assert f"+ tdo train {run}/tdo/system.conf {run}/text/data --save-dir" in said
     assert said.index("/training\n") < said.index("# table1/text/scores\n")
@@ -77,7 +77,6 @@ def test_what_is_refused(refused, mine):
     checkpoint = mine / "mine" / "tdo" / "checkpoints" / "checkpoint_last.pt"
     checkpoint.parent.mkdir(parents=True)
     checkpoint.touch()
-    (mine / "mine" / ".lock").touch()
     refused.rows(
         """
         reproduce papers                                 :: EXPERIMENTS

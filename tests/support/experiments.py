@@ -115,7 +115,7 @@ scales = ["full"]
 [tables.table1]
 title = "all"
 directions = "en-*"
-baseline = "*plain"
+baseline = "*ase"
 [tables.table1.rows]
 "base" = "plain"
 "tdo" = "two stages, M = {N} of {2 * N}"

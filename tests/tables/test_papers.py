@@ -36,6 +36,29 @@ def test_losses_follow_the_scale_and_the_option(scale: str, losses: str) -> None
     assert found == LOSSES[scale, losses]
 
 
+@pytest.mark.parametrize("scale", ["toy", "smoke", "multi30k", "full"])
+@pytest.mark.parametrize(
+    ("paper", "table", "ours"),
+    [
+        ("tdo", "table1", {"lexical-updates": None, "instrucl-temperature": "0.1"}),
+        ("tdo", "figure5", {"lexical-updates": None}),
+        ("tdo", "table2", {"instrucl-temperature": "0.1"}),
+        ("tpdm", "table1", {"tpdm-disentangle-weight": "0.1"}),
+        ("tpdm", "table2", {"tpdm-disentangle-weight": "0.1"}),
+    ],
+)
+def test_rows_that_are_not_the_paper_s_say_so(paper, table, ours, scale: str) -> None:
+    """A row is marked exactly if its training has a flag of the recipe."""
+    made = planned(paper, table, scale)
+    marked = {}
+    for row in made.rows:
+        found = flags(made.plan, row.systems[0])
+        recipe = any(flag in found and value in (None, found[flag]) for flag, value in ours.items())
+        marked[row.label] = (recipe, row.label.endswith(" (recipe)"))
+    assert all(recipe == says for recipe, says in marked.values()), marked
+    assert any(recipe for recipe, _ in marked.values()) == (scale != "full")
+
+
 @pytest.mark.parametrize("scale", ["toy", "multi30k", "multi30k-paper"])
 def test_table_4_compares_with_as_many_parameters_elsewhere(scale: str) -> None:
     systems = trained(planned("tdo", "table4", scale))

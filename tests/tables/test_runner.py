@@ -151,7 +151,7 @@ def test_a_failed_row_is_marked_and_the_others_are_reported(tmp_path, monkeypatc
     }
     (score,) = (words for words in noted(tmp_path) if words[0] == "score")
     missing = tmp_path / "run" / "tdo+instrucl" / "output"
-    assert f"like InstruCL at 5={missing}" in score and missing.is_dir()
+    assert f"like InstruCL at 5, authors' form={missing}" in score and missing.is_dir()
     assert (tmp_path / "run" / "table1" / "index.html").is_file()
     monkeypatch.setenv("FAILS", "")
     before = len(noted(tmp_path))

@@ -159,7 +159,12 @@ RECIPE = {
         ("full", {"losses": "authors"}, BASE | START | AUTHORS),
         ("full", {"losses": "paper"}, BASE | PAPER),
         ("full", {"losses": "recipe"}, BASE | RECIPE),
-        ("small", {}, {"plain+start": "one: start", "plain+loss": "one: loss"}),
+        (
+            "small",
+            {},
+            BASE | {"plain+start": "one: start, recipe", "plain+loss": "one: loss, recipe"},
+        ),
+        ("small", {"losses": "paper"}, BASE | START | {"plain+loss": "one: loss"}),
     ],
 )
 def test_names_and_labels_of_an_options_values(tmp_path, scale, given, rows):

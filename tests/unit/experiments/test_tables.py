@@ -31,7 +31,7 @@ def test_rows_have_the_labels_of_their_scale(tmp_path):
     assert [(row.name, row.label) for row in table.rows] == [
         ("base", "like plain"),
         ("tdo", "like two stages, M = 3 of 6"),
-        ("tdo+instrucl", "like InstruCL at 5"),
+        ("tdo+instrucl", "like InstruCL at 5, authors' form"),
     ]
     assert table.left_out == ["large"]
     table = planned(tmp_path, "table1", "full")
@@ -96,12 +96,18 @@ def test_seeds(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("seeds", "baseline"), [(1, "like InstruCL at 5"), (2, "like InstruCL at 5, seed 1")]
+    ("seeds", "baseline"), [(1, "authors' form"), (2, "authors' form, seed 1")]
 )
-def test_a_baseline_is_found_by_a_pattern_of_its_label(tmp_path, seeds, baseline):
-    text = TEXT.replace('baseline = "*plain"', 'baseline = "*InstruCL at 5"')
+def test_a_baseline_is_found_by_a_pattern_of_its_name(tmp_path, seeds, baseline):
+    text = TEXT.replace('baseline = "*ase"', 'baseline = "*+instrucl"')
     table = planned(tmp_path, "table1", "toy", seeds, text=text)
-    assert words(table, "scores")["table1/text/scores"].endswith(f"--baseline {baseline}")
+    assert words(table, "scores")["table1/text/scores"].endswith(f"like InstruCL at 5, {baseline}")
+
+
+def test_a_baseline_that_is_no_row_is_refused(tmp_path):
+    text = TEXT.replace('baseline = "*ase"', 'baseline = "plain"')
+    with pytest.raises(UserError, match="the name of a row; plain matches none"):
+        planned(tmp_path, "table1", "toy", text=text)
 
 
 def test_a_row_of_several_systems_and_what_goes_on_with_another_training(tmp_path):
