@@ -45,7 +45,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add(
         "--into",
         required=True,
-        type=lambda text: tuple(dict.fromkeys(filter(None, text.split(",")))),
+        type=_languages,
         metavar="SRC[,SRC...]",
         help="languages of the synthetic sources; each text is translated into all of them except "
         "its own",
@@ -69,6 +69,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--fresh", action="store_true", help="remake the folder, even from other inputs")
     search_options(parser.add_argument_group("search"))
     machine_options(parser)
+
+
+def _languages(text: str) -> tuple[str, ...]:
+    names = tuple(dict.fromkeys(filter(None, text.split(","))))
+    if not names:
+        raise argparse.ArgumentTypeError("must name languages, separated by commas; it has none")
+    return names
 
 
 def run(args: argparse.Namespace) -> int:

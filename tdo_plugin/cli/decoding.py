@@ -170,7 +170,7 @@ def decoding_options(
     size = {"max_tokens": args.max_tokens, "batch_size": args.batch_size}
     options = DecodingOptions(
         checkpoints=decoded_checkpoints.resolve(
-            args.path, args.average or chosen.checkpoints, tell, write=not dry_run
+            args.path, args.average, tell, write=not dry_run, default=chosen.checkpoints
         ),
         beam=given(args.beam, chosen.beam),
         length_penalty=given(args.lenpen, chosen.length_penalty),

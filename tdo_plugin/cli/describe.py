@@ -60,6 +60,8 @@ def table(description: dict[str, Any]) -> str:
     if flops["instrucl"]:
         costs[f"InstruCL adds (layer {description['instrucl_layer']})"] = flops["instrucl"]
     costs["source reconstruction adds"] = flops["reconstruction"]
+    if flops["lexical"]:
+        costs["the lexical loss adds"] = flops["lexical"]
     costs[f"generation (beam {description['beam']})"] = flops["generation"]
     s, t = description["source_length"], description["target_length"]
     lines += ["", f"GFLOP per sentence, source {s} and target {t} positions"]

@@ -45,7 +45,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add(
         "--average",
-        default="best-1",
         metavar="RULE",
         help="which checkpoints of a folder to average: best-N or last-N (default best-1)",
     )

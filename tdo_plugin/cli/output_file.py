@@ -23,6 +23,13 @@ def check_has_folder(output: Path | None, option: str) -> None:
         raise UserError(f"`{option}` must be a file in an existing folder; it is {output}")
 
 
+def check_folder(out: Path, option: str = "--out") -> None:
+    """Raise UserError if a folder to write to is, or is below, something else."""
+    place = next(path for path in (out, *out.parents) if path.exists() or path == path.parent)
+    if not place.is_dir():
+        raise UserError(f"`{option}` must be a folder; {place} is a file")
+
+
 def make_folder(output: Path, option: str = "--output") -> None:
     """Create the parent folder of an output file.
 

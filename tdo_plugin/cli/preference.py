@@ -14,6 +14,7 @@ from tdo_plugin.cli.analysis_command import analysis_options, show_analysis
 from tdo_plugin.cli.named_models import by_name
 from tdo_plugin.errors import UserError
 from tdo_plugin.launch.handed_on_options import device_options, gpus_here
+from tdo_plugin.runtime.lock import refuse_same
 
 if TYPE_CHECKING:
     import torch
@@ -115,8 +116,7 @@ def _analyze(args: argparse.Namespace) -> Analysis:
     for path in models.values():  # fail before computing anything
         read(path, "--path")
     data = read_data_folder(args.data.resolve())
-    if args.out.resolve() == data.root:
-        raise UserError(f"`--out` must be a folder other than DATA; it is {args.out}")
+    refuse_same(args.out, data.root, "DATA")
     languages = None if args.languages is None else args.languages.split(",")
     lines = parallel_lines(data, args.split, languages)
     pairs = data.select(args.pairs, "--pairs", [f"{x}-{y}" for x, y in permutations(lines, 2)])

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tdo_compat.errors import tell
+from tdo_plugin.cli.output_file import check_folder
 from tdo_plugin.errors import UserError
 from tdo_plugin.evaluation.protocols import PROTOCOLS
 
@@ -64,6 +65,7 @@ def run(args: argparse.Namespace) -> int:
     from tdo_plugin.evaluation.score_sheet import merge
     from tdo_plugin.evaluation.sheet_reading import read_sheet
 
+    check_folder(args.out)
     sheet = merge(read_sheet(path) for path in args.scores)
     if args.cells:
         return _cells(args, sheet)

@@ -34,7 +34,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     path_option(parser)
     add(
         "--average",
-        default="best-1",
         metavar="RULE",
         help="which checkpoints of a folder in --path to average: best-N or last-N (default "
         "best-1)",
@@ -165,7 +164,8 @@ def _check(args: argparse.Namespace) -> list[tuple[str, Path]]:
     """
     from tdo_plugin.evaluation.decoding.decoded_checkpoints import check_rule
 
-    check_rule(args.average)
+    if args.average:
+        check_rule(args.average)
     if args.text and (args.split or args.pairs):
         option = "split" if args.split else "pairs"
         raise UserError(f"`--{option}` must be left out with --text; it is {getattr(args, option)}")

@@ -90,8 +90,24 @@ def score_systems(
         sheet,
         failures=tuple(failures),
         missing={**({"off": remark} if lacking else {}), **sheet.missing},
-        notes=(*([remark] if remark and not lacking else []), *sheet.notes),
+        notes=(
+            *([remark] if remark and not lacking else []),
+            *_not_translated(args, data, directions),
+            *sheet.notes,
+        ),
     )
+
+
+def _not_translated(
+    args: argparse.Namespace, data: DataFolder | None, directions: Sequence[str]
+) -> list[str]:
+    """A note on test sets of which no system has translations."""
+    if data is None or getattr(args, "directions", None):
+        return []
+    missing = [direction for direction in data.test_directions if direction not in directions]
+    several = f"{', '.join(missing[:3])} and {len(missing) - 3} more"
+    named = several if len(missing) > 4 else ", ".join(missing)
+    return [f"No system has hypotheses for {named}, test sets of {data.root}."] if missing else []
 
 
 def _lowercase(

@@ -80,6 +80,7 @@ def run(args: argparse.Namespace) -> int:
         end_at_once,
         hosts_of,
         listening,
+        reach_of,
         serve_until_signal,
         server_of,
         url_of,
@@ -96,6 +97,8 @@ def run(args: argparse.Namespace) -> int:
         app = build_app(application, hosts_of(opened, args.allow_host), limits, tell)
         names = ", ".join(model.name for model in models)
         print_line(f"{url_of(opened)} serves {names}; Ctrl+C ends it")
+        if warning := reach_of(opened):
+            tell(warning)
         try:
             serve_until_signal(server_of(app, limits, proxies), opened)
         finally:

@@ -27,7 +27,6 @@ def model_options(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--average",
-        default="best-1",
         metavar="RULE",
         help="which checkpoints of a folder to average: best-N or last-N (default best-1)",
     )

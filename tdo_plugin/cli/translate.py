@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
+import re
 import shlex
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -26,7 +27,8 @@ from tdo_plugin.cli.decoding import (
 )
 from tdo_plugin.errors import UserError
 from tdo_plugin.launch.handed_on_options import gpus_here, take_unknown
-from tdo_plugin.runtime.lock import alone
+from tdo_plugin.names import LANGUAGE
+from tdo_plugin.runtime.lock import alone, refuse_same
 from tdo_plugin.runtime.signals import GOES_ON, ended_by_signal
 
 if TYPE_CHECKING:
@@ -55,7 +57,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     from tdo_plugin.evaluation.protocols import PROTOCOLS
 
     add = parser.add_argument
-    add("data", type=Path, metavar="DATA", help="data folder (`tdo prepare` or `tdo preprocess`)")
+    add(
+        "data",
+        nargs="?",
+        type=Path,
+        metavar="DATA",
+        help="data folder (`tdo prepare` or `tdo preprocess`; default: the one that the model was "
+        "trained on)",
+    )
     path_option(parser)
     what = parser.add_argument_group("test sets")
     what.add_argument(
@@ -119,8 +128,8 @@ def run(args: argparse.Namespace) -> int:
 
     _check(args)
     chosen = protocol(args.protocol)
-    data = read_data_folder(args.data.resolve())
     options = decoding_options(args, chosen, args.dry_run)
+    data = read_data_folder((args.data or _recorded(options)).resolve())
     from_pivot = _from_pivot(args, chosen, options)
     if args.input or args.interactive:
         work = Work(options, data, data.root, args.user_dir, from_pivot)
@@ -133,6 +142,15 @@ def run(args: argparse.Namespace) -> int:
     return _test_sets(args, work, perplexity)
 
 
+def _recorded(options: DecodingOptions) -> Path:
+    """The data folder that the first model was trained on."""
+    from tdo_plugin.checkpoints import read
+    from tdo_plugin.evaluation.decoding.loading import recorded_data
+
+    path = options.checkpoints[0]
+    return recorded_data(path, read(path, "--path"), "DATA")
+
+
 def _from_pivot(
     args: argparse.Namespace, chosen: Protocol, options: DecodingOptions
 ) -> dict[str, DecodingOptions]:
@@ -141,8 +159,9 @@ def _from_pivot(
 
     if args.pivot_path is None:
         return {}
-    rule = args.average or chosen.checkpoints
-    checkpoints = resolve(args.pivot_path, rule, tell, "--pivot-path")
+    checkpoints = resolve(
+        args.pivot_path, args.average, tell, "--pivot-path", default=chosen.checkpoints
+    )
     return {args.pivot: replace(options, checkpoints=checkpoints)}
 
 
@@ -155,9 +174,19 @@ def _check(args: argparse.Namespace) -> None:
             "`--out` must name a folder, unless --input or --interactive; it is missing"
         )
     for option in ("source_lang", "target_lang"):
-        if text and not getattr(args, option):
-            name = option.replace("_", "-")
+        name, code = option.replace("_", "-"), getattr(args, option)
+        if text and not code:
             raise UserError(f"`--{name}` must name the language of the text; it is missing")
+        if code and not re.fullmatch(LANGUAGE, code):
+            raise UserError(f"`--{name}` must be a language's code such as de; it is {code}")
+    if args.output and args.input:
+        refuse_same(args.output, Path(args.input), "--input", "--output")
+        for path in filter(None, f"{args.path or ''}:{args.pivot_path or ''}".split(":")):
+            refuse_same(args.output, Path(path), "a model", "--output")
+    if text and args.source_lang == args.target_lang:
+        raise UserError(
+            f"`--target-lang` must be another language than --source-lang; it is {args.target_lang}"
+        )
     _left_out(args, OF_THE_OTHER[args.engine], f"with --engine {args.engine}")
     if text:
         _left_out(args, OF_TEST_SETS, "with plain text")

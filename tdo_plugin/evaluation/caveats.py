@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import unicodedata
+from collections.abc import Iterator, Mapping, Sequence
 
 from tdo_plugin.evaluation.measuring import Measured
 from tdo_plugin.evaluation.outputs import Texts
 from tdo_plugin.evaluation.systems import SystemTexts
 from tdo_plugin.metrics.language_id.codes import confusable
 from tdo_plugin.metrics.sacrebleu_scores import looks_tokenized
+
+SHARE_CHANGED = 0.02  # of references; a few have an ellipsis or a fraction in any text
 
 
 def caveats(
@@ -46,11 +49,39 @@ def caveats(
         notes.append(
             f"References look tokenized, so scores are not comparable: {', '.join(tokenized)}."
         )
+    notes += _other_characters(systems)
     for system in systems:
         pieces = [d for d, texts in system.texts.items() if _in_pieces(texts)]
         if pieces:
             notes.append(f"{system.name} has hypotheses that look segmented: {', '.join(pieces)}.")
     return notes
+
+
+def _other_characters(systems: Sequence[SystemTexts]) -> Iterator[str]:
+    """Yield a note on references with characters that the hypotheses lack for their Unicode form.
+
+    A model whose segmentation normalizes text (NFKC) can produce neither the decomposed letters
+    that are usual on macOS nor, for example, full-width digits.
+    """
+    for system in systems:
+        lacking = {}
+        for direction, texts in system.texts.items():
+            count = sum(_changes(line) for line in texts.references)
+            if count > SHARE_CHANGED * len(texts.references) and not any(
+                map(_changes, texts.hypotheses)
+            ):
+                lacking[direction] = count
+        if lacking:
+            shown = ", ".join(f"{count} of {direction}" for direction, count in lacking.items())
+            yield (
+                f"References have characters that Unicode normalization (NFKC) changes, as in "
+                f"decomposed letters, and hypotheses of {system.name} have none, so that their "
+                f"words differ: {shown}."
+            )
+
+
+def _changes(line: str) -> bool:
+    return not unicodedata.is_normalized("NFKC", line)
 
 
 def _in_pieces(texts: Texts) -> bool:

@@ -215,7 +215,9 @@ def read_scored(path: Path, count: int) -> list[tuple[float, str]]:
         UserError: see `read_generated`.
     """
     if not path.is_file():
-        raise UserError(f"`{path}` must be the output of fairseq-generate; it does not exist")
+        raise UserError(
+            f"`{path}` must be written by `tdo translate` or fairseq-generate; it does not exist"
+        )
     hypotheses: dict[int, tuple[float, str]] = {}
     for line in read_lines(path):
         if not line.startswith("H-"):

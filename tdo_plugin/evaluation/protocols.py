@@ -102,7 +102,7 @@ PROTOCOLS = {
         length_penalty=0.6,
         tokenizer="13a",
         metrics=("bleu", "off"),
-        source="section 4 names SacreBLEU; beam 4 and penalty 0.6 are from the authors' README",
+        source="section 4 names SacreBLEU; beam 4 and penalty 0.6 are in section 4.3",
     ),
 }
 

@@ -80,7 +80,7 @@ class OpenedModel:
 
 
 def open_model(
-    checkpoint: Path, data: Path | None = None, average: str = "best-1", write: bool = True
+    checkpoint: Path, data: Path | None = None, average: str | None = None, write: bool = True
 ) -> OpenedModel:
     """Open a checkpoint as `tdo translate` does.
 
@@ -88,7 +88,7 @@ def open_model(
         checkpoint: a file, or a folder whose checkpoints are averaged.
         data: a folder that `tdo prepare` or `tdo preprocess` finished; None: that of the training,
             as the checkpoint records it.
-        average: `best-5`, `last-5`, ...: the checkpoints of a folder to average.
+        average: `best-5`, `last-5`, ...: the checkpoints of a folder to average; see `resolve`.
         write: whether to write a missing average into the folder.
 
     Raises:

@@ -85,15 +85,23 @@ def gpus_here(args: argparse.Namespace) -> int:
     """The number of GPUs to use, by `--cpu` or `--gpus`, else all of this machine.
 
     Raises:
-        UserError: both options are given, or a negative number.
+        UserError: both options are given, or a negative number, or more GPUs than there are
+            (except for another machine: with `--slurm`, or only to print commands).
     """
     if args.cpu and args.gpus:
         raise UserError(f"`--gpus` must be left out with --cpu; it is {args.gpus}")
     if args.gpus is not None and args.gpus < 0:
         raise UserError(f"`--gpus` must be at least 0; it is {args.gpus}")
-    if args.cpu or args.gpus is not None:
-        return 0 if args.cpu else args.gpus
-    return count_gpus()
+    if args.cpu:
+        return 0
+    if args.gpus is None:
+        return count_gpus()
+    elsewhere = getattr(args, "slurm", False) or getattr(args, "dry_run", False)
+    if args.gpus and not elsewhere and args.gpus > (there := count_gpus()):
+        raise UserError(
+            f"`--gpus` must be at most {there}, the GPUs of this machine; it is {args.gpus}"
+        )
+    return int(args.gpus)
 
 
 def precision_here(args: argparse.Namespace, config: Config, gpus: int) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -84,8 +83,14 @@ def batching(
     if update_freq := last_value(extra, "--update-freq"):
         freq = positive("--update-freq", update_freq)
         note = f"the config's total is {total}"
+    elif total % here:
+        raise UserError(
+            f"`--max-tokens` must divide the config's {total} tokens per update, unless "
+            f"--update-freq is given; it is {here}"
+        )
     elif total % share:
-        fitting = math.gcd(total // here, 1 << 10) if total % here == 0 else 1
+        batches = total // here
+        fitting = max(count for count in range(1, machine.workers) if batches % count == 0)
         raise UserError(
             f"`{'--gpus' if machine.gpus else '--workers'}` x `--nodes` must divide the config's "
             f"{total} tokens per update into batches of {here}; it is {machine.workers} "

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
@@ -24,6 +23,7 @@ from tdo_plugin.metrics.weights import (
     package_version,
     refuse_foreign_kernels,
 )
+from tdo_plugin.typed import read_json
 
 ENGLISH, OTHERS = "xlm-roberta-large", "bert-base-multilingual-cased"
 LAYERS = {ENGLISH: 17, OTHERS: 9}  # defaults of bert-score
@@ -182,7 +182,7 @@ def _default_layer(name: str) -> int:
 
 def _refuse_misread_path(folder: Path) -> None:
     """Raise UserError for a path with `t5`, as bert-score would silently load a T5 model."""
-    kind = json.loads((folder / "config.json").read_text(encoding="utf-8")).get("model_type", "")
+    kind = read_json(folder / "config.json").get("model_type", "")
     if "t5" in str(folder) and "t5" not in kind:
         raise UserError(
             f"`{MODEL_OPTION}` must be in a folder without t5 in its path, which bert-score treats "

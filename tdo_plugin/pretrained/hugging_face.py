@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from argparse import Namespace
 from collections.abc import Sequence
@@ -20,6 +19,7 @@ from tdo_plugin.pretrained.exported_text import read_text
 from tdo_plugin.pretrained.original import FILLER, Original, Sizes, fill_up, tag
 from tdo_plugin.pretrained.tokenizer_rows import json_object, symbols_of
 from tdo_plugin.text_settings import SIDES, Settings, settings_of
+from tdo_plugin.typed import read_json
 
 SEGMENTATION = "sentencepiece.bpe.model"
 CONFIG, WEIGHTS = "config.json", "model.safetensors"
@@ -158,7 +158,7 @@ def weights(folder: Path) -> list[Path]:
         index = folder / f"{name}.index.json"
         if index.is_file():
             try:
-                listed = json.loads(index.read_text(encoding="utf-8"))["weight_map"].values()
+                listed = read_json(index)["weight_map"].values()
                 parts = sorted(map(str, {*listed}))
             except UNREADABLE as error:
                 raise UserError(f"{index} must be readable: {_line(error)}") from None
@@ -248,7 +248,7 @@ def _states_rows(folder: Path) -> bool:
     if any((folder / name).is_file() for name in ("tokenizer.json", "added_tokens.json")):
         return True
     path = folder / "tokenizer_config.json"
-    return path.is_file() and "added_tokens_decoder" in json.loads(path.read_text(encoding="utf-8"))
+    return path.is_file() and "added_tokens_decoder" in read_json(path)
 
 
 def _tokenizer(folder: Path, family: str) -> Any:

@@ -29,7 +29,7 @@ def open_models(
     options: DecodingOptions,
     device: str,
     lid: str = "auto",
-    average: str = "best-1",
+    average: str | None = None,
     user_dir: Path | None = None,
 ) -> list[ServedModel]:
     """Load models.
@@ -40,7 +40,7 @@ def open_models(
         options: how to decode; its checkpoints are ignored.
         device: such as `cpu` or `cuda:0`.
         lid: the detector: `auto`, `none`, or a specification of `identifier`.
-        average: which checkpoints of a folder to average, such as `best-5`.
+        average: which checkpoints of a folder to average, such as `best-5`; see `resolve`.
         user_dir: a further package to import.
 
     Raises:

@@ -63,6 +63,19 @@ def url_of(opened: socket.socket) -> str:
     return f"http://{f'[{host}]' if ':' in host else host}:{port}/"
 
 
+def reach_of(opened: socket.socket) -> str:
+    """A warning for a server that other machines can reach; empty for one that they cannot."""
+    host, port = opened.getsockname()[:2]
+    address = ipaddress.ip_address(host)
+    if address.is_loopback:
+        return ""
+    where = "any of its addresses" if address.is_unspecified else str(address)
+    return (
+        f"there are no accounts: everyone who can reach this machine ({socket.gethostname()}) at "
+        f"{where}, port {port}, can use the server"
+    )
+
+
 def server_of(app: RequestGuard, limits: Limits, proxies: Sequence[str] = ()) -> uvicorn.Server:
     """A server of the application, to be run with a listening socket.
 

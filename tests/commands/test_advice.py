@@ -10,8 +10,8 @@ from support.configs import data_folder
 
 # Each command that is refused, what the message advises, and below it how it is done.
 ADVICE = """
-train CONFIG DATA --dry-run --cpu --workers 3 :: use 8, or give --update-freq
-    train CONFIG DATA --dry-run --cpu --workers 8
+train CONFIG DATA --dry-run --cpu --workers 3 :: use 2, or give --update-freq
+    train CONFIG DATA --dry-run --cpu --workers 2
     train CONFIG DATA --dry-run --cpu --workers 3 --update-freq 1
 train CONFIG DATA --dry-run --gpus 2 --workers 2 :: --cpu disables GPUs
     train CONFIG DATA --dry-run --cpu --workers 2

@@ -291,8 +291,7 @@ def test_a_part_that_failed_leaves_the_folder_unfinished(text, tmp_path, monkeyp
 def test_mistakes(here, text, refused, tmp_path):
     mine, monolingual = tmp_path / "mine", tmp_path / "monolingual"
     mine.mkdir()
-    for name in ("thesis.txt", ".lock"):
-        (mine / name).touch()
+    (mine / "thesis.txt").touch()
     data = prepared().root
     assert exit_code("monolingual", data, "--text", text["fr"], "--out", monolingual) == 0
     refused.rows(

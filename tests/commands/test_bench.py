@@ -121,7 +121,7 @@ def test_mistakes(refused, tmp_path):
             --path model.pt                                             :: --data
             --path model.pt --data . --options="--x 1"                  :: --options
             --options=--nonsense                                        :: --options
-            --path {diverged} --data {data}                             :: --path
+            --path {diverged} --data {data}                             :: finite
         """,
         diverged=diverged,
         data=prepared().root,

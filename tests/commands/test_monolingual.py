@@ -186,7 +186,7 @@ def test_bad_input(refused, text, tmp_path):
         (tmp_path / name).write_bytes(content)
     folder, taken, out = tmp_path / "folder", tmp_path / "file", temporary() / "lone"
     folder.mkdir()
-    for path in (folder / "thesis.txt", folder / ".lock", taken):
+    for path in (folder / "thesis.txt", taken):
         path.write_text("mine\n")
     data = snapshot(prepared().root)
     refused.rows(

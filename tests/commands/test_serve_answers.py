@@ -188,7 +188,7 @@ def test_a_data_folder_that_has_gone(refused, monkeypatch):
 
 def test_what_is_no_model(refused, tmp_path):
     for path, name in (
-        (tmp_path, "--average"),
+        (tmp_path, "has none"),
         (f"{trained()}:{trained()}", "`MODEL` must be one checkpoint or folder"),
     ):
         with refused.raised(str(path), names=name):

@@ -105,8 +105,8 @@ def running(number):
 def test_a_folder_of_something_else_or_of_another_run_is_left_alone(refused, tmp_path):
     (tmp_path / "de-fr.hyp").write_text("mine\n")
     words = ("translate", prepared().root, "--cpu", "--path", trained(), "--out", tmp_path)
+    refused(*words, "--fresh", names="another program")
     with (tmp_path / ".lock").open("w") as stream:
-        refused(*words, "--fresh", names="another program")
         fcntl.flock(stream, fcntl.LOCK_EX)
         refused(*words, names="no other run is writing to")
     assert (tmp_path / "de-fr.hyp").read_text() == "mine\n"
@@ -114,7 +114,6 @@ def test_a_folder_of_something_else_or_of_another_run_is_left_alone(refused, tmp
 
 def test_bad_input(refused, tmp_path, monkeypatch):
     monkeypatch.setattr("sys.stdin", io.StringIO())
-    (tmp_path / ".lock").touch()  # as some leave one
     refused.rows(
         """
         translate {data} --cpu --path {model}               :: --out

@@ -21,6 +21,7 @@ from support.made import PLACE, ROOT
 from tdo_compat.errors import one_line
 
 GENERAL = {
+    r"process \d+ of \S+ is": "process N of HOST is",
     rf"{PLACE}/(\w+)-[0-9a-f]{{12}}": r"MADE/\1",
     r"127\.0\.0\.1:\d+": "127.0.0.1:PORT",
     r"\b[0-9a-f]{16}\b": "DIGEST",

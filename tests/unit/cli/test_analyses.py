@@ -256,5 +256,5 @@ def test_what_is_refused(refused):
 def test_what_was_found_is_printed_where_another_run_has_the_folder(capsys):
     with alone(Path("out")):
         printed, errors = told(capsys, *SWEEP, "--out", "out", code=2)
+        assert "that no other run is writing to" in errors and not written()
     assert "BLEU by direction" in printed
-    assert "that no other run is writing to" in errors and not written()

@@ -146,7 +146,7 @@ def test_as_a_module(run):
     [
         (UserError("`--x` must be 1; it is 2"), 2, "`--x` must be 1; it is 2"),
         (KeyboardInterrupt(), 130, "interrupted"),
-        (NotADirectoryError(20, "No folder", "/x/y"), 2, "[Errno 20] No folder: '/x/y'"),
+        (NotADirectoryError(20, "No folder", "/x/y"), 2, "/x/y: No folder"),
     ],
 )
 def test_exit_codes(error, code, text, monkeypatch, capsys):

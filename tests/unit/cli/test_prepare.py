@@ -57,6 +57,7 @@ def requested(monkeypatch, tmp_path):
     monkeypatch.setattr(preparing, "prepare", lambda *arguments: calls.append(arguments))
 
     def run(*words):
+        (tmp_path / "cache").mkdir(exist_ok=True)
         words = (*words, "--out", tmp_path / "out", "--cache", tmp_path / "cache")
         assert exit_code("prepare", *words) == 0
         corpus, _, files, *_ = calls[-1]

@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import unicodedata
 from pathlib import Path
 from types import SimpleNamespace
 from unittest.mock import Mock
@@ -10,8 +11,11 @@ import pytest
 from support.covering import needs
 
 from tdo_plugin.cli import score
+from tdo_plugin.evaluation.caveats import caveats
+from tdo_plugin.evaluation.outputs import Texts
 from tdo_plugin.evaluation.score_sheet import ScoreSheet
 from tdo_plugin.evaluation.sheet_reading import read_sheet
+from tdo_plugin.evaluation.systems import SystemTexts
 from tdo_plugin.metrics.segments import Unavailable
 
 GERMAN = ["ein rotes Haus steht dort", "kein Wasser ist hier", "wir lesen drei gute Bücher"]
@@ -151,6 +155,22 @@ def test_what_looks_segmented_is_told(tmp_path, good):
     (good / "de-fr.hyp").write_text("une mai@@ son\n" * 3)
     notes = run(tmp_path, f"good={good}", "--metrics", "bleu")[1].notes
     assert "good has hypotheses that look segmented: de-fr, en-de." in notes
+
+
+def test_references_in_another_form_of_unicode_are_noted():
+    """As on macOS; a few typographic characters, which any text has, are not."""
+    plain = ["Bücher für Köche."] * 60
+    decomposed = [unicodedata.normalize("NFD", line) for line in plain]
+    noted = {}
+    for name, references, hypotheses in (
+        ("NFD", decomposed, plain),
+        ("both", decomposed, [*plain[1:], decomposed[0]]),
+        ("an ellipsis", [*plain[1:], "Und …"], plain),
+    ):
+        texts = {"en-de": Texts("en-de", None, tuple(hypotheses), tuple(references))}
+        noted[name] = caveats([SystemTexts(name, texts)], ["en-de"], {}, False)
+    assert noted["both"] == noted["an ellipsis"] == []
+    assert "hypotheses of NFD have none" in noted["NFD"][0] and "60 of en-de" in noted["NFD"][0]
 
 
 def test_a_detector_that_is_not_here(tmp_path, good, data):

@@ -121,11 +121,11 @@ def test_no_tokenizer_stands_in_for_a_missing_one(language, tokenizer, monkeypat
 @pytest.mark.parametrize(
     ("codes", "tokenizer"),
     [
-        ("zh zh_CN zh_Hans zho_Hans zho cmn", "zh"),
+        ("zh zh_CN zh_Hans zho_Hans zho cmn yue yue_Hant wuu zh-yue", "zh"),
         pytest.param("ja ja_XX jpn_Jpan", "ja-mecab", marks=NEEDS["ja"]),
         pytest.param("ko kor_Hang", "ko-mecab", marks=NEEDS["ko"]),
-        ("th tha_Thai km khm_Khmr my mya_Mymr lo lao_Laoo", "char"),
-        ("de deu_Latn pt_BR en eng_Latn yo", "13a"),
+        ("th tha_Thai km khm_Khmr my mya_Mymr lo lao_Laoo bo bod_Tibt shn_Mymr", "char"),
+        ("de deu_Latn pt_BR en eng_Latn yo nan_Latn", "13a"),
     ],
 )
 def test_a_language_has_one_tokenizer_under_every_code(codes, tokenizer):

@@ -123,7 +123,8 @@ def test_a_checkpoints_namespace_is_left_alone(arch):
 
 
 def test_what_is_refused(refused):
-    args = parsed("tdo_transformer", "--tdo-target-layer", "12", "--dropout", "1", "--tdo-heads=7")
+    args = parsed("tdo_transformer", "--tdo-target-layer", "12", "--tdo-heads=7")
+    args.dropout = 1.0
     with refused.raised("impossible values are named together", names="--tdo-target-layer"):
         spec_from_args(args)
     for option, value in (  # what only a checkpoint can say
