@@ -2,6 +2,7 @@
 
 import json
 import math
+import os
 import re
 import zipfile
 from argparse import Namespace
@@ -204,7 +205,7 @@ def average(
     Raises:
         UserError: inputs are missing, damaged, repeated, or of different models.
     """
-    if len({path.resolve() for path in paths}) < len(paths):
+    if len({*map(os.path.realpath, paths)}) < len(paths):
         raise UserError("`--inputs` must name each checkpoint once; some are repeated")
     reference = _read_upgraded(paths[0])
     inputs, ties = [], []
