@@ -30,9 +30,9 @@ LAST = r"checkpoint_last(.*)\.pt"  # file name of a training's last checkpoint
 BLOCK = 1 << 20  # bytes read at a time
 # How Python reports values of another form than a function expects.
 WRONG = (
-    *(LookupError, TypeError, ValueError, AttributeError, AssertionError, RuntimeError),
-    *(ArithmeticError, NameError),
-)
+    ArithmeticError, AssertionError, AttributeError, LookupError, NameError, RuntimeError,
+    TypeError, ValueError,
+)  # fmt: skip
 
 
 class CheckpointError(RuntimeError):

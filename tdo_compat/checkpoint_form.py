@@ -14,7 +14,7 @@ import torch
 from omegaconf.errors import OmegaConfBaseException
 
 from tdo_compat.checkpoint import CheckpointError
-from tdo_compat.settings import shown
+from tdo_compat.settings import mapping, shown
 
 GROUP = (dict, argparse.Namespace, omegaconf.DictConfig)  # types of a checkpoint's settings
 NAMES = {"task": ("_name", "task"), "model": ("_name", "arch")}  # settings that name its parts
@@ -87,7 +87,7 @@ def with_form(state: Any, file: object) -> dict[str, Any]:
     for part, names in NAMES.items() if state.get("args") is None else ():
         group = settings.get(part)
         _check_kind(file, part, group, GROUP)
-        members = vars(group) if isinstance(group, argparse.Namespace) else group
+        members = mapping(group)
         if not any(isinstance(members.get(name), str) for name in names):
             raise CheckpointError(f"`{part}` of {file} must have a name, `{names[0]}`; it has none")
     _check_settings(settings if settings is not None else {"args": state["args"]}, file)
@@ -107,17 +107,13 @@ def _check_kind(file: object, name: str, value: Any, kinds: tuple[type, ...]) ->
         )
 
 
-def _members_of(group: Any) -> Mapping[Any, Any]:
-    return vars(group) if isinstance(group, argparse.Namespace) else group
-
-
 def _check_settings(settings: Any, file: object) -> None:
     """Groups are groups, and have names that are text."""
-    for part, group in _members_of(settings).items():
+    for part, group in mapping(settings).items():
         if part in GROUPS and group is not None:
             _check_kind(file, part, group, GROUP)
         if isinstance(group, GROUP):
-            members = _members_of(group)
+            members = mapping(group)
             if not all(isinstance(name, str) for name in (part, *members)):
                 raise CheckpointError(f"the settings of {file} must have names that are text")
             if not isinstance(members.get("_name", None), (str, type(None))):
@@ -129,7 +125,7 @@ def _check_settings(settings: Any, file: object) -> None:
 
 def _check_sizes(settings: Any, parameters: Mapping[str, Any], file: object) -> None:
     """Refuse a model that is far larger than the file: building it would take all memory."""
-    model = _members_of(settings["model"]) if settings is not None else {}
+    model = mapping(settings["model"]) if settings is not None else {}
     most = {
         "layers": max(1000, len(parameters)),
         "dim": max(100_000, sum(value.numel() for value in parameters.values())),
@@ -217,10 +213,9 @@ def _check_depth(state: Any, file: object) -> None:
 
 def _members(value: Any) -> Iterable[Any] | None:
     """What a group contains; None for anything else."""
-    if isinstance(value, argparse.Namespace):
-        return vars(value).values()
-    if isinstance(value, dict):
-        return value.values()
+    group = mapping(value)
+    if isinstance(group, dict):
+        return group.values()
     return value if isinstance(value, (list, tuple, set, frozenset)) else None
 
 

@@ -118,7 +118,7 @@ def harmless(state: Any) -> Any:
         return state
     parts = {key: _plain(state[key]) for key in ("args", "cfg") if state.get(key) is not None}
     _names.clear()
-    for settings in map(_mapping, parts.values()):
+    for settings in map(mapping, parts.values()):
         for place in _places(settings):
             _forget(place)
     return {**state, **parts}
@@ -130,7 +130,8 @@ def _plain(settings: Any) -> Any:
     return OmegaConf.to_container(settings) if OmegaConf.is_config(settings) else settings
 
 
-def _mapping(value: Any) -> Any:
+def mapping(value: Any) -> Any:
+    """A group of settings as a dict; any other value as it is."""
     return vars(value) if isinstance(value, argparse.Namespace) else value
 
 
@@ -138,7 +139,7 @@ def _places(value: Any) -> Iterator[dict[str, Any]]:
     """All groups of settings at any depth, each once."""
     waiting, seen = [value], set()
     while waiting:
-        place = _mapping(waiting.pop())
+        place = mapping(waiting.pop())
         if id(place) in seen:
             continue
         seen.add(id(place))

@@ -4,7 +4,7 @@
     train.de[.gz]        train.en[.gz]           parallel over all languages
     train.tsv[.gz]                               parallel over all, with a header of language codes
 
-and the same for valid and test; other files are ignored. de-en and en-de are the same pair, named
+and the same for valid and test; other files are not used. de-en and en-de are the same pair, named
 as in train; if train has a pair several times, the texts are concatenated.
 """
 

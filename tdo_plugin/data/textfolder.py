@@ -142,7 +142,10 @@ def _further(languages: Sequence[str], pairs: Sequence[Pair]) -> list[str]:
     """The languages of a set that is parallel over all, if a pair of them has no set of its own."""
     own = set(map(frozenset, pairs))
     needed = {
-        one for both in combinations(languages, 2) if frozenset(both) not in own for one in both
+        language
+        for pair in combinations(languages, 2)
+        if frozenset(pair) not in own
+        for language in pair
     }
     return [language for language in languages if language in needed]
 

@@ -8,7 +8,6 @@ model's training: :func:`complete` runs on each fairseq command line right after
 from __future__ import annotations
 
 import contextlib
-import zipfile
 from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
 from pathlib import Path
@@ -17,9 +16,8 @@ from typing import Any
 from fairseq import utils
 from fairseq.tasks import TASK_REGISTRY
 
-from tdo_compat.checkpoint import safe_load
-from tdo_compat.checkpoint_form import with_form
 from tdo_compat.settings import literal
+from tdo_plugin.checkpoints import read
 from tdo_plugin.errors import UserError
 from tdo_plugin.tasks.source_noise import SHARES
 from tdo_plugin.tasks.tdo_translation import TdoTranslationTask
@@ -69,7 +67,7 @@ def complete(args: Namespace, parser: ArgumentParser, words: Sequence[str] | Non
     paths = [path for path in named if path.is_file()]
     if not paths:
         return
-    members = {path: _read(path) for path in dict.fromkeys(paths)}
+    members = {path: read(path, "--path") for path in dict.fromkeys(paths)}
     trained = [getattr(task_options(state), "task", None) for state in members.values()]
     if not all(map(is_multilingual, members.values())):
         return
@@ -108,12 +106,6 @@ def _check_there(paths: Sequence[Path]) -> None:
 
 def _trains(args: Namespace) -> bool:
     return not hasattr(args, "path")
-
-
-def _read(path: Path) -> State:
-    """A checkpoint whose tensors stay memory-mapped."""
-    mapped = zipfile.is_zipfile(path) or None
-    return with_form(safe_load(str(path), map_location="cpu", mmap=mapped), path)
 
 
 def _ours(task: Any) -> bool:
