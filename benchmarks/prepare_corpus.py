@@ -96,8 +96,8 @@ def generate(work: Path, pairs: int) -> Path:
     if folder.is_dir():
         return folder
     generated = work / "generated"
-    command = [sys.executable, "-m", "tdo_plugin", "corpus", "--out", str(generated), "--force"]
-    command += ["--languages", ",".join(LANGUAGES), "--train", str(pairs)]
+    command = [sys.executable, "-m", "tdo_plugin", "corpus", "--out", str(generated), "--fresh"]
+    command += ["--langs", ",".join(LANGUAGES), "--train", str(pairs)]
     subprocess.run(command, check=True)
     for language in LANGUAGES:
         source = generated / f"train.{PAIR}.{language}"

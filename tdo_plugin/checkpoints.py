@@ -57,7 +57,7 @@ class Candidate:
     maximize: bool = False
 
 
-def read(path: Path, option: str = "--inputs") -> State:
+def read(path: Path, option: str = "--path") -> State:
     """A checkpoint, with its tensors memory-mapped.
 
     Args:
@@ -206,7 +206,7 @@ def average(
         UserError: inputs are missing, damaged, repeated, or of different models.
     """
     if len({*map(os.path.realpath, paths)}) < len(paths):
-        raise UserError("`--inputs` must name each checkpoint once; some are repeated")
+        raise UserError("`--path` must name each checkpoint once; some are repeated")
     reference = _read_upgraded(paths[0])
     inputs, ties = [], []
     for path in paths:
@@ -257,7 +257,7 @@ def _add(
         if not value.is_floating_point() or tie in added or TYPE_ONLY.fullmatch(name):
             continue
         if not torch.isfinite(value).all():
-            raise UserError(f"`--inputs` must have finite parameters; {name} in {path} does not")
+            raise UserError(f"`--path` must have finite parameters; {name} in {path} does not")
         added.add(tie)
         if tie in sums:
             sums[tie] += value
@@ -301,7 +301,7 @@ def _compare(first_path: Path, first: State, path: Path, state: State) -> None:
 
 
 def _compare_parts(both: str, first: State, state: State) -> None:
-    differs = f"`--inputs` must be checkpoints of one model; {both} differ in "
+    differs = f"`--path` must be checkpoints of one model; {both} differ in "
     first_options, second_options = options(first), options(state)
     # older checkpoints lack newer options, which then have their defaults
     if first_options.keys() != second_options.keys():

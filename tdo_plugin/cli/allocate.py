@@ -63,7 +63,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add("--pairs", metavar="P,P", help="allocate only to these pairs (default: all in FILE)")
     add("--out", type=Path, required=True, metavar="MASKS", help="the mask file to write")
-    add("--force", action="store_true", help="overwrite MASKS if it exists")
+    add("--fresh", action="store_true", help="overwrite MASKS if it exists")
     add("--json", type=Path, metavar="FILE", help="also write the summary as JSON")
 
 
@@ -76,7 +76,7 @@ def run(args: argparse.Namespace) -> int:
     from tdo_plugin.runtime.provenance import made_by
 
     _check(args)
-    check_output(args.out, args.force, "--out")
+    check_output(args.out, args.fresh, "--out")
     importance = Importance.read(args.file)
     if args.pairs:
         importance = chosen(importance, wanted_pairs(args.pairs, importance))

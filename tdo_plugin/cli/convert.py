@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 HELP = "convert a pre-trained M2M-100 or NLLB into a model of this package"
 EXAMPLE = (
     "tdo convert m2m100_418M --from m2m100 --to tdo_transformer --layers 6 "
-    "--languages en,de --out begun"
+    "--langs en,de --out begun"
 )
 
 EXPORTED = "tdo"  # a folder that `tdo export` wrote with code of its own
@@ -29,7 +29,7 @@ FAMILIES = ("m2m100", "nllb", EXPORTED)
 # options that change a model
 CHANGES = (
     *("to", "layers", "target_layer", "adaptation_dim", "stack", "encoder", "decoder"),
-    *("languages", "dict", "spm", "new_languages", "like", "extend_vocabulary", "new_pieces"),
+    *("langs", "dict", "spm", "new_langs", "like", "extend_vocabulary", "new_pieces"),
     "seed",
 )
 SEED = 1
@@ -63,7 +63,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     _add_shape(parser)
     _add_vocabulary(parser)
     add("--seed", type=seed, help=f"random seed of new parameters (default {SEED})")
-    add("--force", action="store_true", help="overwrite an earlier conversion")
+    add("--fresh", action="store_true", help="overwrite an earlier conversion")
 
 
 def _add_shape(parser: argparse.ArgumentParser) -> None:
@@ -110,7 +110,7 @@ def _add_shape(parser: argparse.ArgumentParser) -> None:
 def _add_vocabulary(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add(
-        "--languages",
+        "--langs",
         type=_languages,
         metavar="A,B=TAG",
         help="languages to keep in the checkpoint; en=eng_Latn renames eng_Latn to en (default: "
@@ -119,7 +119,7 @@ def _add_vocabulary(parser: argparse.ArgumentParser) -> None:
     add("--dict", type=Path, metavar="FILE", help="dictionary of an original fairseq checkpoint")
     add("--spm", type=Path, metavar="FILE", help="SentencePiece model of such a checkpoint")
     add(
-        "--new-languages",
+        "--new-langs",
         type=_codes,
         default=(),
         metavar="A,B",
@@ -177,7 +177,7 @@ def check(args: argparse.Namespace) -> None:
     _check_family(args)
     stacks = _stacks(args)
     if stacks and args.layers:
-        languages = list(args.languages or ("en", "de"))
+        languages = list(args.langs or ("en", "de"))
         shape = (args.to, args.layers, args.target_layer, args.adaptation_dim, stacks)
         Design(*shape, languages, _seed(args)).layers(Sizes(MOST_LAYERS, MOST_LAYERS, *[1] * 5))
 
@@ -208,14 +208,14 @@ def _run(args: argparse.Namespace) -> int:
 
     _check_family(args)
     out = args.out.resolve()
-    _check_out(out, args.force)
+    _check_out(out, args.fresh)
     if args.family == EXPORTED:
         return _restore(args.original, out)
     original = _extended(args, _read(args))
-    names = args.languages or {}
+    names = args.langs or {}
     original = original.named({old: new for new, old in names.items()})
     languages = list(names) or list(original.tags)
-    languages += [language for language in args.new_languages if language not in languages]
+    languages += [language for language in args.new_langs if language not in languages]
     design = Design(
         args.to,
         args.layers,
@@ -252,15 +252,15 @@ def _restore(folder: Path, out: Path) -> int:
     return 0
 
 
-def _check_out(out: Path, force: bool) -> None:
+def _check_out(out: Path, fresh: bool) -> None:
     from tdo_plugin.pretrained.conversion import RECORD
 
     if not out.exists() or (out.is_dir() and not any(out.iterdir())):
         return
     if not (out / RECORD).is_file():
         raise UserError(f"`--out` must be new, or an earlier conversion; {out} is neither")
-    if not force:
-        raise UserError(f"`--out` must be new, or `--force` given to overwrite it; {out} exists")
+    if not fresh:
+        raise UserError(f"`--out` must be new, or `--fresh` given to overwrite it; {out} exists")
 
 
 def _read(args: argparse.Namespace) -> Original:
@@ -290,14 +290,14 @@ def _read(args: argparse.Namespace) -> Original:
 
 
 def _extended(args: argparse.Namespace, original: Original) -> Original:
-    if not args.new_languages:
+    if not args.new_langs:
         for option, value in (
             ("--like", args.like),
             ("--extend-vocabulary", args.extend_vocabulary),
             ("--new-pieces", args.new_pieces),
         ):
             if value:
-                raise UserError(f"`{option}` must come with `--new-languages`; it does not")
+                raise UserError(f"`{option}` must come with `--new-langs`; it does not")
         return original
     if args.new_pieces and not args.extend_vocabulary:
         raise UserError("`--new-pieces` must come with `--extend-vocabulary`; it does not")
@@ -305,7 +305,7 @@ def _extended(args: argparse.Namespace, original: Original) -> Original:
         from tdo_plugin.pretrained.vocabulary import Extension, extended
 
         extension = Extension(
-            args.new_languages,
+            args.new_langs,
             args.like,
             args.extend_vocabulary,
             args.new_pieces or Extension.pieces,

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from tdo_plugin.evaluation.decoding.worker import AnyWork
     from tdo_plugin.evaluation.protocols import Protocol
 
+MODEL = "a checkpoint, or the folder of a training, system or run (its recommended system)"
 # do not affect hypotheses: batch size changes only rounding, and checkpoints are hashed apart
 FREE = ("checkpoints", "max_tokens", "batch_size")
 # omitted from the settings if off, as in settings written before the option existed
@@ -30,8 +31,8 @@ def path_option(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--path",
         required=True,
-        metavar="CKPT[:CKPT...]",
-        help="the model: a checkpoint, several for an ensemble, or a folder (see --average)",
+        metavar="MODEL[:MODEL...]",
+        help=f"{MODEL}; several, separated by colons, for an ensemble",
     )
 
 

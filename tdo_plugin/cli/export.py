@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tdo_plugin.cli.decoding import MODEL
 from tdo_plugin.errors import UserError
 from tdo_plugin.runtime.files import replaced_folder
 from tdo_plugin.runtime.log_lines import without_log_lines
@@ -17,25 +18,22 @@ if TYPE_CHECKING:
     from tdo_plugin.export.opened_model import OpenedModel
 
 HELP = "write a trained model as a folder for Hugging Face transformers or CTranslate2"
-EXAMPLE = "tdo export my-model/checkpoint_best.pt --to hf my-model-hf"
+EXAMPLE = "tdo export my-model --to hf --out my-model-hf"
 
-DTYPES = ("float32", "float16", "bfloat16")
-QUANTIZATIONS = (
-    *("float32", "float16", "bfloat16", "int16"),
-    *("int8", "int8_float32", "int8_float16", "int8_bfloat16"),
-)
+# name of a number format -> that of torch or CTranslate2, which is also accepted
+HF = {"fp32": "float32", "fp16": "float16", "bf16": "bfloat16"}
+CTRANSLATE2 = {
+    **HF,
+    **{name: name for name in ("int16", "int8", "int8_float32", "int8_float16", "int8_bfloat16")},
+}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     add = parser.add_argument
-    add(
-        "checkpoint",
-        type=Path,
-        metavar="CHECKPOINT",
-        help="a checkpoint, or a folder with checkpoints (see --average)",
-    )
-    add("out", type=Path, metavar="DIR", help="output folder; it must be new or empty")
+    add("model", metavar="MODEL", help=MODEL)
+    add("folder", nargs="?", type=Path, help=argparse.SUPPRESS)  # the earlier form of --out
+    add("--out", type=Path, metavar="DIR", help="output folder; it must be new or empty")
     add("--to", choices=tuple(WRITERS), required=True, help="format of the folder")
     add(
         "--data",
@@ -48,11 +46,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="RULE",
         help="which checkpoints of a folder to average: best-N or last-N (default best-1)",
     )
-    add("--dtype", choices=DTYPES, help="--to hf: number format of the weights (default float32)")
     add(
-        "--quantization",
-        choices=QUANTIZATIONS,
-        help="--to ctranslate2: number format of the weights (default float32)",
+        "--precision",
+        default="fp32",
+        metavar="FORMAT",
+        help=f"number format of the weights: {', '.join(HF)}; for ctranslate2 also "
+        f"{', '.join([*CTRANSLATE2][len(HF) :])} (default fp32)",
     )
     add(
         "--scores",
@@ -63,30 +62,33 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def check(args: argparse.Namespace) -> None:
-    """Raise UserError for an option of the other format."""
-    for option, value, format_ in (
-        ("--dtype", args.dtype, "hf"),
-        ("--quantization", args.quantization, "ctranslate2"),
-    ):
-        if value and args.to != format_:
-            raise UserError(
-                f"`{option}` must be left out with `--to {args.to}`: it belongs to {format_}; "
-                f"it is {value}"
-            )
+    """Raise UserError for a missing folder, or a number format that the target lacks."""
+    if args.out and args.folder:
+        raise UserError(f"`--out` must be given once; it is {args.folder} and {args.out}")
+    args.out = args.out or args.folder
+    if args.out is None:
+        raise UserError("`--out` must name the folder to write; it is missing")
+    formats = HF if args.to == "hf" else CTRANSLATE2
+    if args.precision not in {*formats, *formats.values()}:
+        raise UserError(
+            f"`--precision` must be one of {', '.join(formats)} with `--to {args.to}`; "
+            f"it is {args.precision}"
+        )
+    args.precision = formats.get(args.precision, args.precision)
 
 
 def run(args: argparse.Namespace) -> int:
     """Open the model, write the folder, and print its path and size."""
     check(args)
     if args.out.exists() and not (args.out.is_dir() and not any(args.out.iterdir())):
-        raise UserError(f"`DIR` must be new or an empty folder; {args.out} is neither")
+        raise UserError(f"`--out` must be new or an empty folder; {args.out} is neither")
     with without_log_lines(logging.WARNING):
         from tdo_plugin.export.card_numbers import read_scores
         from tdo_plugin.export.model_card import write_card
         from tdo_plugin.export.opened_model import open_model
         from tdo_plugin.metrics.textform import TextForm, copy_truecasers, form_shown
 
-        opened = open_model(args.checkpoint, args.data, args.average)
+        opened = open_model(args.model, args.data, args.average)
         scores = read_scores(args.scores, opened) if args.scores else None
         out = args.out.resolve()
         try:
@@ -113,7 +115,7 @@ def _refusal(error: OSError, out: Path) -> str:
     """A message that names the option of the file that could not be read or written."""
     file = Path(error.filename or out)
     written = file in (out, *out.parents) or str(file).startswith(f"{out.parent}/.{out.name}.")
-    option = "`DIR` must be writable" if written else "`--data` must be readable"
+    option = "`--out` must be writable" if written else "`--data` must be readable"
     return f"{option}; {file}: {error.strerror}"
 
 
@@ -128,7 +130,7 @@ def _hugging_face(opened: OpenedModel, folder: Path, args: argparse.Namespace) -
     from tdo_plugin.export.tokenizer_files import write_tokenizer
     from tdo_plugin.export.usage import transformers_usage
 
-    dtype = getattr(torch, args.dtype or "float32")
+    dtype = getattr(torch, args.precision)
     write_json(folder / "generation_config.json", generation_settings(opened))
     write_tokenizer(opened, folder)
     if misfits(opened.spec):
@@ -147,8 +149,8 @@ def _ctranslate2(opened: OpenedModel, folder: Path, args: argparse.Namespace) ->
     from tdo_plugin.export.usage import ctranslate2_usage
 
     check_encoder_decoder(opened)
-    write_ctranslate2(opened, folder, args.quantization)
-    what = f"CTranslate2, {args.quantization or 'float32'}"
+    write_ctranslate2(opened, folder, args.precision)
+    what = f"CTranslate2, {args.precision}"
     return Written(what, "ctranslate2", ctranslate2_usage(opened))
 
 

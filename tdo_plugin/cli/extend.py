@@ -8,31 +8,34 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tdo_compat.errors import tell
+from tdo_plugin.cli.decoding import MODEL
 from tdo_plugin.cli.output_file import check_output, make_folder
 from tdo_plugin.errors import UserError
+from tdo_plugin.evaluation.decoding.decoded_checkpoints import resolve_one
 from tdo_plugin.runtime.log_lines import without_log_lines
 
 if TYPE_CHECKING:
     from fairseq.data import Dictionary
 
 HELP = "add languages to a trained model, which keeps its old languages"
-EXAMPLE = "tdo extend my-data --path my-model/average.pt --languages es --output larger.pt"
+EXAMPLE = "tdo extend my-data --path my-model/average.pt --langs es --out larger.pt"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     add = parser.add_argument
     add("data", type=Path, metavar="DATA", help="data folder with the model's dictionary")
-    add("--path", type=Path, required=True, metavar="CKPT", help="the trained model")
-    add("--languages", type=_codes, required=True, metavar="A,B", help="languages to add")
+    add("--path", required=True, metavar="MODEL", help=f"the model: {MODEL}")
+    add("--langs", type=_codes, required=True, metavar="A,B", help="languages to add")
     add(
         "--like",
         metavar="LANG",
         help="initialise new tags and language-aware parameters with those of this language "
         "(default: the mean of all languages)",
     )
-    add("--output", type=Path, required=True, metavar="FILE", help="the checkpoint to write")
-    add("--force", action="store_true", help="overwrite the output if it exists")
+    add("--out", type=Path, required=True, metavar="FILE", help="the checkpoint to write")
+    add("--fresh", action="store_true", help="overwrite the output if it exists")
 
 
 def _codes(text: str) -> tuple[str, ...]:
@@ -41,7 +44,7 @@ def _codes(text: str) -> tuple[str, ...]:
 
 def run(args: argparse.Namespace) -> int:
     """Load, extend and write the model; prints how to continue training."""
-    check_output(args.output, args.force)
+    check_output(args.out, args.fresh)
     with without_log_lines():
         return _run(args)
 
@@ -55,20 +58,19 @@ def _run(args: argparse.Namespace) -> int:
     from tdo_plugin.models.tdo_transformer import TdoTransformer
     from tdo_plugin.text_settings import is_multilingual, languages_of
 
-    state = read(args.path, "--path")
+    path = resolve_one(args.path, None, tell, "--path")
+    state = read(path, "--path")
     overrides: dict[str, Any] = {"data": str(args.data)}
     multilingual = is_multilingual(state)
     if multilingual:
         # a language file would override the list, and may no longer exist
         overrides |= {"langs": languages_of(state), "lang_dict": None}
     (old,), cfg, task = checkpoint_utils.load_model_ensemble_and_task(
-        [str(args.path)], arg_overrides=overrides
+        [str(path)], arg_overrides=overrides
     )
     if not isinstance(old, TdoTransformer) or not multilingual:
-        raise UserError(
-            f"`--path` must name a multilingual model of tdo_plugin; {args.path} is not"
-        )
-    extension = Extension(task.langs, args.languages, args.like)
+        raise UserError(f"`--path` must name a multilingual model of tdo_plugin; {path} is not")
+    extension = Extension(task.langs, args.langs, args.like)
     arguments = extension.arguments(cfg.model)
     grown = tasks.setup_task(arguments)
     for side in ("source", "target"):
@@ -76,15 +78,15 @@ def _run(args: argparse.Namespace) -> int:
             getattr(task, f"{side}_dictionary"), getattr(grown, f"{side}_dictionary"), extension.new
         )
     model = extend(old, lambda: grown.build_model(arguments), extension)
-    make_folder(args.output)
-    save_whole(_state(state, arguments, model, grown), str(args.output))
+    make_folder(args.out)
+    save_whole(_state(state, arguments, model, grown), str(args.out))
     languages = ",".join(grown.langs)
-    print(f"written: {args.output} ({args.output.stat().st_size / 2**20:.1f} MiB)")
+    print(f"written: {args.out} ({args.out.stat().st_size / 2**20:.1f} MiB)")
     if not arguments.tdo_masked_tags:
         print("its targets begin with tags, so the softmax includes the new tags")
     print(f"languages: {languages}; continue training with the dictionary of {args.data} and")
     print(
-        f"  --finetune-from-model {args.output} --langs {languages}"
+        f"  --finetune-from-model {args.out} --langs {languages}"
         + (f" --tdo-masked-tags {arguments.tdo_masked_tags}" if arguments.tdo_masked_tags else "")
     )
     return 0

@@ -11,9 +11,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tdo_compat.errors import tell
-from tdo_plugin.cli.decoding import machine_options, run_stages
+from tdo_plugin.cli.decoding import MODEL, machine_options, run_stages
 from tdo_plugin.cli.output_file import check_has_folder
 from tdo_plugin.errors import UserError
+from tdo_plugin.evaluation.decoding.decoded_checkpoints import resolve_one
 from tdo_plugin.launch.parser import seed
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ INNER = ("after", "before")
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     add = parser.add_argument
-    add("--path", type=Path, required=True, metavar="CKPT", help="checkpoint of the model")
+    add("--path", required=True, metavar="MODEL", help=f"the model: {MODEL}")
     add("--data", type=Path, required=True, metavar="DATA", help="the model's data folder")
     add("--out", type=Path, required=True, metavar="FILE", help="importance file to write")
     add(
@@ -165,7 +166,7 @@ def _work(
     from tdo_plugin.neuron_files import digest_of
     from tdo_plugin.runtime.files import sha256
 
-    path = args.path.absolute()
+    path = resolve_one(args.path, None, tell, "--path")
     state = read(path, "--path")
     languages = known_languages(path)
     pairs = _pairs(args, data)

@@ -7,13 +7,13 @@ from pathlib import Path
 from tdo_plugin.errors import UserError
 
 
-def check_output(output: Path, force: bool, option: str = "--output") -> None:
-    """Raise UserError if `output` is a folder, or exists without `force`."""
+def check_output(output: Path, fresh: bool, option: str = "--out") -> None:
+    """Raise UserError if `output` is a folder, or exists without `fresh`."""
     if output.is_dir():
         raise UserError(f"`{option}` must be a file; {output} is a folder")
-    if output.exists() and not force:
+    if output.exists() and not fresh:
         raise UserError(
-            f"`{option}` must be new, or `--force` given to overwrite it; {output} already exists"
+            f"`{option}` must be new, or `--fresh` given to overwrite it; {output} already exists"
         )
 
 
@@ -30,7 +30,7 @@ def check_folder(out: Path, option: str = "--out") -> None:
         raise UserError(f"`{option}` must be a folder; {place} is a file")
 
 
-def make_folder(output: Path, option: str = "--output") -> None:
+def make_folder(output: Path, option: str = "--out") -> None:
     """Create the parent folder of an output file.
 
     Raises:

@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING
 
 from tdo_compat.errors import tell
 from tdo_plugin.cli.analysis_command import analysis_options, show_analysis
+from tdo_plugin.cli.decoding import MODEL
 from tdo_plugin.cli.named_models import by_name
 from tdo_plugin.errors import UserError
+from tdo_plugin.evaluation.decoding.decoded_checkpoints import resolve_one
 from tdo_plugin.launch.handed_on_options import device_options, gpus_here
 from tdo_plugin.runtime.lock import refuse_same
 
@@ -48,12 +50,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="extend",
         nargs="+",
         required=True,
-        metavar="[NAME=]CKPT",
-        help="a model's checkpoint; several models need names",
+        metavar="[NAME=]MODEL",
+        help=f"{MODEL}; NAME: what figures call it (default: the folder)",
     )
     add("--data", type=Path, required=True, metavar="DATA", help="the models' data folder")
     add(
-        "--languages",
+        "--langs",
         metavar="L,L",
         help="languages to compare (default: all with common sentences)",
     )
@@ -112,12 +114,15 @@ def _analyze(args: argparse.Namespace) -> Analysis:
     from tdo_plugin.metrics.silence import quiet_libraries
 
     _check(args)
-    models = {name: Path(path) for name, path in by_name(args.path, "CKPT").items()}
+    models = {
+        name: resolve_one(path, None, tell, "--path")
+        for name, path in by_name(args.path, "MODEL").items()
+    }
     for path in models.values():  # fail before computing anything
         read(path, "--path")
     data = read_data_folder(args.data.resolve())
     refuse_same(args.out, data.root, "DATA")
-    languages = None if args.languages is None else args.languages.split(",")
+    languages = None if args.langs is None else args.langs.split(",")
     lines = parallel_lines(data, args.split, languages)
     pairs = data.select(args.pairs, "--pairs", [f"{x}-{y}" for x, y in permutations(lines, 2)])
     lines = within(lines, args.longest - MARKS, args.sentences)

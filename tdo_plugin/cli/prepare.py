@@ -77,7 +77,7 @@ def _add_own(group: argparse._ArgumentGroup) -> None:
         "each language, or train.tsv with a header of language codes; plain or gzip",
     )
     group.add_argument(
-        "--centre", metavar="X", help="train only pairs with language X (default: all pairs)"
+        "--hub", metavar="X", help="train only pairs with language X (default: all pairs)"
     )
     group.add_argument(
         "--no-cleaning",
@@ -176,8 +176,8 @@ def _check_options(args: argparse.Namespace) -> None:
         )
     if args.cache is not None and not args.cache.is_dir():
         raise UserError(f"`--cache` must be a folder that exists; {args.cache} does not")
-    if args.own is None and (args.centre or args.no_cleaning):
-        raise UserError("`--centre` and `--no-cleaning` must come with --from")
+    if args.own is None and (args.hub or args.no_cleaning):
+        raise UserError("`--hub` and `--no-cleaning` must come with --from")
     if args.own is None and (args.rename or args.split_valid or args.split_test):
         raise UserError("`--rename`, `--split-valid` and `--split-test` must come with --from")
     if (args.own is not None or args.name == TOY) and (args.variant or args.from_file):

@@ -33,7 +33,7 @@ def asked_corpus(args: argparse.Namespace, scratch: Path) -> tuple[Corpus, dict[
     if args.own is not None:
         settings = _own_segmentation(args, 8000)
         text = rearranged(args.own, args, "--from", scratch, tell)
-        corpus, files = describe(text, args.centre, settings, not args.no_cleaning)
+        corpus, files = describe(text, args.hub, settings, not args.no_cleaning)
         used = {path.name for path in files.values()}
         if unused := [path.name for path in text_files(text, "--from") if path.name not in used]:
             tell(f"not used, by their names: {enumerated(unused)}")
@@ -87,7 +87,7 @@ def _toy(scratch: Path) -> Path:
     from tdo_plugin.data.grammar import LANGUAGES
 
     folder = scratch / TOY
-    write_corpus(folder, CorpusSettings(tuple(LANGUAGES)), force=True)
+    write_corpus(folder, CorpusSettings(tuple(LANGUAGES)), fresh=True)
     return folder
 
 

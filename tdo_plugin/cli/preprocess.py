@@ -38,7 +38,7 @@ def _add_text(parser: argparse.ArgumentParser) -> None:
     )
     add("out", type=Path, metavar="DATA", help="data folder to make")
     add(
-        "--languages",
+        "--langs",
         type=_codes,
         default=None,
         metavar="A,B",
@@ -197,7 +197,7 @@ def _run(args: argparse.Namespace, text: Path) -> int:
     from tdo_plugin.data.textnames import enumerated
     from tdo_plugin.runtime.lock import alone
 
-    folder = read_text_folder(text, args.languages, args.pairs)
+    folder = read_text_folder(text, args.langs, args.pairs)
     if unused := folder.unused():
         tell(
             "not used, as a language has no training text or another file has the same pair: "

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from tdo_plugin.cli.named_models import by_name
 from tdo_plugin.errors import UserError
+from tdo_plugin.evaluation.decoding.decoded_checkpoints import training_of
 
-if TYPE_CHECKING:
-    pass
-
-MANY = "CKPT[,CKPT...]"
+MANY = "MODEL[,MODEL...]"
 
 
 def named(texts: Sequence[str]) -> dict[str, list[Path]]:
@@ -42,7 +39,7 @@ def checkpoints_of(models: dict[str, list[Path]]) -> dict[str, list[tuple[int, P
         paths = [
             path
             for entry in entries
-            for path in (regular(entry) if entry.is_dir() else [entry.resolve()])
+            for path in (regular(training_of(entry)) if entry.is_dir() else [entry.resolve()])
         ]
         first: dict[str, str] | None = None
         by_updates: dict[int, Path] = {}

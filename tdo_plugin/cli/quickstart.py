@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import shlex
 from pathlib import Path
 
 from tdo_plugin.cli import report, reproduce
+from tdo_plugin.cli.next_steps import show_next
 from tdo_plugin.cli.reproduce_options import run_options
 
 HELP = "make a small corpus, train two systems on it, translate, score and compare them"
@@ -15,7 +15,6 @@ EXAMPLE = "tdo quickstart --dry-run"
 NAME = "quickstart"  # name of the experiment file and of its table
 SCALE = "toy"  # default scale
 RUN = Path("runs") / NAME  # run folder at the default scale
-TWO_STAGE = "tdo-instrucl"  # the system that is good at zero-shot directions
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -35,12 +34,8 @@ def run(args: argparse.Namespace) -> int:
     if failed or args.dry_run:
         return failed
     _show(args.out / NAME)
-    model, data = args.out / TWO_STAGE / "average.pt", args.out / "text" / "data"
-    words = ["tdo", "translate", str(data), "--path", str(model), "-s", "de", "-t", "es"]
-    print(f"Open {args.out / NAME / 'index.html'} for every direction, with example sentences.")
-    print(f"{args.out} has the corpus and each system's flags, checkpoints and translations.")
-    print("To translate between two languages without training pairs, line by line:")
-    print(f"  {shlex.join([*words, '--interactive'])}")
+    print(f"Report, for a browser: {args.out / NAME / 'index.html'}")
+    show_next(args.out, "de", "es", "--interactive")  # a pair without training text
     return 0
 
 

@@ -14,6 +14,7 @@ from tdo_plugin.cli import reproduce_all
 from tdo_plugin.cli.reproduce_options import file_options
 from tdo_plugin.cli.reproduce_plan import planned
 from tdo_plugin.errors import UserError
+from tdo_plugin.evaluation.decoding.decoded_checkpoints import write_run
 from tdo_plugin.experiments.machine import Machine
 from tdo_plugin.launch.handed_on_options import gpus_here
 from tdo_plugin.launch.parser import RaisingParser
@@ -161,6 +162,8 @@ def _run(
     say(f"{len(steps)} steps, including {trainings} training runs, {at_a_time}")
     if (package := cannot_draw()) and any(step.kind == "drawing" for step in steps):
         say(f"no figures: {package} is not installed (pip install {package})")
+    if plan.setting.document.recommended:
+        write_run(plan.graph.run, plan.setting.document.recommended)
     stale = [path for table in tables for path in table.stale()]
     fresh = every if args.fresh else ()
     troubles = Runner(plan.graph, machine, say).run(goals, stale, fresh)

@@ -6,8 +6,8 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tdo_plugin.cli.decoding import check_precision, precision_option
-from tdo_plugin.cli.named_models import UNNAMED, by_name
+from tdo_plugin.cli.decoding import MODEL, check_precision, precision_option
+from tdo_plugin.cli.named_models import by_name
 from tdo_plugin.launch.handed_on_options import device_options, gpus_here
 
 if TYPE_CHECKING:
@@ -21,9 +21,8 @@ def model_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "models",
         nargs="+",
-        metavar="[NAME=]CKPT",
-        help="a model: a checkpoint, or the folder of a training (see --average); several models "
-        "need names",
+        metavar="[NAME=]MODEL",
+        help=f"{MODEL}; NAME: what the page calls it (default: the folder)",
     )
     parser.add_argument(
         "--average",
@@ -74,13 +73,6 @@ def opened_models(args: argparse.Namespace) -> list[ServedModel]:
         precision=args.precision,
     )
     options.check()
-    named = by_name(args.models, "CKPT", "MODEL")
-    paths = {_name(path) if name == UNNAMED else name: path for name, path in named.items()}
+    paths = by_name(args.models, "PATH", "MODEL")
     device = "cuda:0" if gpus_here(args) else "cpu"
     return open_models(paths, args.data, options, device, args.lid, args.average)
-
-
-def _name(path: str) -> str:
-    """The name of an unnamed model: that of its training's folder."""
-    resolved = Path(path).resolve()
-    return (resolved if resolved.is_dir() else resolved.parent).name or UNNAMED

@@ -1,4 +1,4 @@
-"""`tdo start`: from a folder of parallel text to trained models and a report."""
+"""`tdo start`: from parallel text to trained models and a report."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from tdo_plugin.start.recognised_text import Found, Pair
     from tdo_plugin.start.text_sizes import Sizes
 
-HELP = "train a baseline and a recommended system on a folder of parallel text, and compare them"
+HELP = "train a model on your parallel text, beside a baseline where they differ, and report scores"
 EXAMPLE = "tdo start my-text --out runs/mine"
 DETECTORS = ("fasttext", "langdetect")
 
@@ -27,9 +27,9 @@ DETECTORS = ("fasttext", "langdetect")
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument(
-        "folder", type=Path, metavar="FOLDER",
-        help="folder of parallel text, plain or gzip: corpus.de and corpus.en, de-en.tsv, a .tmx "
-        "file, or files of OPUS, mtdata or OpusFilter (docs/guide/own-data.md)",
+        "text", type=Path, nargs="+", metavar="TEXT",
+        help="a folder of parallel text, or its files, plain or gzip: corpus.de and corpus.en, "
+        "de-en.tsv, memory.tmx, or files of OPUS, mtdata or OpusFilter (docs/guide/own-data.md)",
     )  # fmt: skip
     _add_text(parser.add_argument_group("text selection"))
     _add_choices(parser.add_argument_group("sizes (default: chosen for text and machine)"))
@@ -58,7 +58,14 @@ def _add_text(group: argparse._ArgumentGroup) -> None:
 
 
 def _add_choices(group: argparse._ArgumentGroup) -> None:
+    from tdo_plugin.start.choices import SYSTEMS
+
     add = group.add_argument
+    add(
+        "--systems", type=_names, default=(), metavar="NAME,...",
+        help=f"systems to train, among {', '.join(SYSTEMS)} (default: both if a pair has no "
+        "training text, else encoder-decoder)",
+    )  # fmt: skip
     add("--size", choices=("tiny", "small", "base", "big"), help="size of the models")
     add("--vocab-size", type=int, metavar="N", help="size of the vocabulary, in pieces")
     add("--updates", type=int, metavar="N", help="number of updates of each training run")
@@ -69,14 +76,14 @@ def _add_choices(group: argparse._ArgumentGroup) -> None:
     )  # fmt: skip
     add(
         "--eval-sentences", type=int, default=0, metavar="N",
-        help="while training the recommended system, log BLEU on N validation sentences "
-        "per trained direction (default 0: none)",
+        help="while training, log BLEU on N validation sentences per trained direction (default "
+        "0: none)",
     )  # fmt: skip
 
 
 def _add_run(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
-    add("--out", type=Path, metavar="RUN", help="run folder (default: runs/FOLDER)")
+    add("--out", type=Path, metavar="RUN", help="run folder (default: runs/NAME, the name of TEXT)")
     device_options(parser)
     add(
         "--jobs",
@@ -99,16 +106,22 @@ def _languages(text: str) -> tuple[str, ...]:
     return tuple(fit_code(name) or name for name in _names(text))  # pt_BR for pt-BR
 
 
+def _name(text: Path) -> str:
+    """The name of a folder, or of a file up to its first dot."""
+    path = text.resolve()
+    return path.name if path.is_dir() else path.name.partition(".")[0] or path.name
+
+
 def run(args: argparse.Namespace) -> int:
     """Run all steps; return 1 if a step of the experiment failed."""
     from tdo_plugin.runtime.lock import alone
     from tdo_plugin.start.experiment_file import FILE
 
     check(args)
-    folder = args.folder.resolve()
-    run_folder = (args.out or Path("runs") / folder.name).resolve()
-    if run_folder in (folder, *folder.parents):
-        raise UserError(f"`--out` must be a folder that FOLDER is not in; it is {run_folder}")
+    run_folder = (args.out or Path("runs") / _name(args.text[0])).resolve()
+    for place in (path.resolve() for path in args.text):
+        if run_folder in (place, *place.parents):
+            raise UserError(f"`--out` must be a folder that TEXT is not in; it is {run_folder}")
     with _place(run_folder, args.dry_run) as place:
         with alone(place):
             choices, corpus = _prepare(args, run_folder, place)
@@ -117,17 +130,21 @@ def run(args: argparse.Namespace) -> int:
             args.jobs = 1
         failed = reproduce.run(args)
         if not (failed or args.dry_run):
-            output.show_result(run_folder, choices, corpus)
+            output.show_result(run_folder, corpus)
         return failed
 
 
 def check(args: argparse.Namespace) -> None:
     """Raise UserError for option values that are wrong for any text."""
+    from tdo_plugin.start.choices import SYSTEMS
+
     least = {"vocab_size": 1, "updates": 1, "eval_sentences": 0, "jobs": 1}
     for name, limit in least.items():
         value = getattr(args, name)
         if value is not None and value < limit:
             raise UserError(f"`--{name.replace('_', '-')}` must be at least {limit}; it is {value}")
+    if unknown := [name for name in args.systems if name not in SYSTEMS]:
+        raise UserError(f"`--systems` must be among {', '.join(SYSTEMS)}; it has {unknown[0]}")
     detector = args.filter_language
     if detector and detector not in DETECTORS and not Path(detector).is_file():
         raise UserError(
@@ -159,13 +176,13 @@ def _prepare(args: argparse.Namespace, run_folder: Path, place: Path) -> tuple[C
     from tdo_plugin.start.own_corpus import clean, corpus_of, refuse_long_tests, split_description
 
     asked = Asked(
-        size=args.size or "", vocab_size=args.vocab_size or 0, updates=args.updates or 0,
-        hours=args.hours or 0.0, eval_sentences=args.eval_sentences,
+        systems=args.systems, size=args.size or "", vocab_size=args.vocab_size or 0,
+        updates=args.updates or 0, hours=args.hours or 0.0, eval_sentences=args.eval_sentences,
     )  # fmt: skip
     machine = machine_facts(gpus_here(args))
     found, pairs, sizes = _look(args, run_folder, place)
     _make_sets(args, found, pairs, sizes, place)
-    title = f"text of {args.folder.resolve().name}"
+    title = f"text of {_name(args.text[0])}"
     records = clean(*split_description(place, title), place, cores())
     output.show_cleaning(records)
     corpus = corpus_of(records, sizes)
@@ -199,12 +216,12 @@ def _look(
     from tdo_plugin.start.text_sizes import sizes_of
 
     selection = Selection(args.langs, args.pairs, args.corpora)
-    files = files_of(args.folder, place / "unpacked", run_folder)
-    found = recognise(args.folder, files, selection)
+    files = files_of(args.text, place / "unpacked", run_folder)
+    found = recognise(args.text, files, selection)
     pairs = trained_pairs(found, selection)
     found.texts = [as_lines(text, place / "columns", found.unused) for text in found.texts]
     sizes = sizes_of(found.texts)
-    output.show_texts(args.folder, found, sizes)
+    output.show_texts(args.text, found, sizes)
     return found, pairs, sizes
 
 

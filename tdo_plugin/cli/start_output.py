@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tdo_compat.errors import escaped, print_line
 from tdo_plugin.cli import report
+from tdo_plugin.cli.next_steps import short, show_next
 
 if TYPE_CHECKING:
     from tdo_plugin.corpora.pair_rows import Record
@@ -29,9 +29,9 @@ def say(text: str) -> None:
     print_line(f"  {escaped(text)}")
 
 
-def show_texts(folder: Path, found: Found, sizes: Sizes) -> None:
+def show_texts(places: Sequence[Path], found: Found, sizes: Sizes) -> None:
     """Print each text with its split, lines and words per line, and unused files with reasons."""
-    head(f"Text in {folder}")
+    head(f"Text in {', '.join(map(str, places))}")
     width = max(len(text.name) for text in found.texts)
     for text in found.texts:
         of = sizes[text.name]
@@ -95,23 +95,19 @@ def show_cleaning(records: Sequence[Record]) -> None:
 
 def show_choices(choices: Choices, corpus: Corpus, machine: MachineFacts) -> None:
     """Print every choice with its reason."""
-    from tdo_plugin.start.experiment_file import BASELINE, why_recommended
-
     head(f"Choices, for {corpus.sentences:,} sentence pairs and {machine}")
-    say(f"baseline: {BASELINE}, fairseq's own model")
-    say(f"recommended: {why_recommended(corpus.zero_shot())}")
     for name, why in choices.reasons.items():
         say(f"{name}: {why}")
 
 
 def show_nllb(corpus: Corpus, run: Path) -> None:
-    """Print the commands that fine-tune NLLB, if a language pair has few sentence pairs."""
+    """Print the commands that fine-tune NLLB, if language pairs have few sentence pairs."""
     from tdo_plugin.start.nllb_commands import FEW, nllb_commands, unknown
 
-    pair, count = min(corpus.pairs.items(), key=lambda entry: entry[1])
-    if count >= FEW:
+    small = [f"{_named(pair)} {count:,}" for pair, count in corpus.pairs.items() if count < FEW]
+    if not small:
         return
-    head(f"{_named(pair)} has {count:,} sentence pairs, below {FEW:,}: consider NLLB-600M")
+    head(f"Fewer than {FEW:,} sentence pairs: {', '.join(small)}; consider NLLB-600M")
     say("NLLB translates already, while a model trained from scratch has only these sentences")
     say("(advice, not measured). Fine-tuning needs a GPU with about 16 GiB and the weights")
     say("(facebook/nllb-200-distilled-600M, 2.5 GB), whose licence forbids commercial use")
@@ -124,43 +120,24 @@ def show_nllb(corpus: Corpus, run: Path) -> None:
     say("`tdo convert` prints the `fairseq-train` command that fine-tunes the model.")
 
 
-def show_result(run: Path, choices: Choices, corpus: Corpus) -> None:
+def show_result(run: Path, corpus: Corpus) -> None:
     """Print the score tables and the next steps."""
     from tdo_plugin.evaluation.report import notes, report_tables
     from tdo_plugin.evaluation.sheet_reading import read_sheet
     from tdo_plugin.experiments.document_reader import read_document
-    from tdo_plugin.start.experiment_file import FILE, recommended
+    from tdo_plugin.start.experiment_file import FILE
 
     # the user may have renamed tables and systems in the file
     document = read_document(run / FILE)
     for table in document.tables:
         sheet = read_sheet(run / table / "scores.json")
         report.show(report_tables.summary(sheet), notes.reading(sheet))
-    systems = [*document.systems]
-    usual = recommended(choices.zero_shot)
-    model = run / (usual if usual in systems else systems[-1]) / "average.pt"
-    source, target = (*corpus.zero_shot(), *corpus.pairs)[0]
-    words = [
-        "tdo",
-        "translate",
-        str(run / "data"),
-        "--path",
-        str(model),
-        "-s",
-        source,
-        "-t",
-        target,
-    ]
     print_line("")
     for table in document.tables:
-        print_line(
-            f"{run / table / 'index.html'} shows every direction in a browser, with sentences."
-        )
-    print_line("Translate a file of your own, one sentence a line:")
-    print_line(
-        f"  {shlex.join([*words, '--input', f'FILE.{source}', '--output', f'FILE.{target}'])}"
-    )
-    print_line(f"To try something else, edit {run / FILE} and give the same command again.")
+        print_line(f"Report, for a browser: {short(run / table / 'index.html')}")
+    source, target = (*corpus.zero_shot(), *corpus.pairs)[0]
+    show_next(run, source, target, "--input", f"FILE.{source}", "--out", f"FILE.{target}")
+    print_line(f"To try something else, edit {short(run / FILE)} and give the same command again.")
 
 
 def _named(pair: tuple[str, str]) -> str:

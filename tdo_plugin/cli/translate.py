@@ -48,8 +48,8 @@ OF_THE_OTHER = {
     "pool": ("dry_run",),
     "fairseq": ("input", "interactive", "pivot", "pivot_path", "perplexity"),
 }
-OF_TEST_SETS = ("out", "pairs", "perplexity", "fresh", "workers")
-OF_TEXT = ("source_lang", "target_lang", "output")
+OF_TEST_SETS = ("pairs", "perplexity", "fresh", "workers")
+OF_TEXT = ("source_lang", "target_lang")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -66,6 +66,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "trained on)",
     )
     path_option(parser)
+    add(
+        "--out",
+        type=Path,
+        metavar="PATH",
+        help="folder for SRC-TGT.{src,hyp,ref,jsonl} of test sets; for a text, the file to write "
+        "(default: standard output)",
+    )
     what = parser.add_argument_group("test sets")
     what.add_argument(
         "--pairs",
@@ -73,14 +80,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="directions: all, supervised, zero-shot, or a list such as en-de,fr-de (default all)",
     )
     what.add_argument(
-        "--out", type=Path, metavar="DIR", help="output folder for SRC-TGT.{src,hyp,ref,jsonl}"
-    )
-    what.add_argument(
         "--pivot", metavar="LANG", help="translate in two steps through this language"
     )
     what.add_argument(
         "--pivot-path",
-        metavar="CKPT[:CKPT...]",
+        metavar="MODEL[:MODEL...]",
         help="the model for the step from the pivot; --path is then only for the step into it "
         "(default: --path for both)",
     )
@@ -89,7 +93,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="also compute the perplexity of each direction's validation set",
     )
-    what.add_argument("--fresh", action="store_true", help="redo directions that DIR already has")
+    what.add_argument("--fresh", action="store_true", help="redo directions that --out has")
     engine = parser.add_argument_group("engine")
     engine.add_argument(
         "--engine",
@@ -107,9 +111,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     text.add_argument("--interactive", action="store_true", help="translate typed lines one by one")
     text.add_argument("-s", "--source-lang", metavar="LANG", help="language of the text")
     text.add_argument("-t", "--target-lang", metavar="LANG", help="language to translate into")
-    text.add_argument(
-        "--output", type=Path, metavar="FILE", help="file to write (default: standard output)"
-    )
     search = parser.add_argument_group("search")
     search.add_argument(
         "--protocol",
@@ -179,10 +180,10 @@ def _check(args: argparse.Namespace) -> None:
             raise UserError(f"`--{name}` must name the language of the text; it is missing")
         if code and not re.fullmatch(LANGUAGE, code):
             raise UserError(f"`--{name}` must be a language's code such as de; it is {code}")
-    if args.output and args.input:
-        refuse_same(args.output, Path(args.input), "--input", "--output")
+    if args.out and args.input:
+        refuse_same(args.out, Path(args.input), "--input")
         for path in filter(None, f"{args.path or ''}:{args.pivot_path or ''}".split(":")):
-            refuse_same(args.output, Path(path), "a model", "--output")
+            refuse_same(args.out, Path(path), "a model")
     if text and args.source_lang == args.target_lang:
         raise UserError(
             f"`--target-lang` must be another language than --source-lang; it is {args.target_lang}"
@@ -192,8 +193,8 @@ def _check(args: argparse.Namespace) -> None:
         _left_out(args, OF_TEST_SETS, "with plain text")
     else:
         _left_out(args, OF_TEXT, "without plain text")
-    if args.interactive and args.output:
-        raise UserError("`--output` must be left out with --interactive; it is given")
+    if args.interactive and args.out:
+        raise UserError("`--out` must be left out with --interactive; it is given")
     if args.pivot_path is not None:
         if not args.pivot:
             raise UserError("`--pivot-path` must come with --pivot; it is missing")
@@ -332,4 +333,4 @@ def _text(args: argparse.Namespace, work: Work) -> int:
     steps = [args.source_lang, *([args.pivot] if args.pivot else []), args.target_lang]
     if args.interactive:
         return converse(work, device, steps)
-    return translate_file(work, device, steps, args.input, args.output)
+    return translate_file(work, device, steps, args.input, args.out)

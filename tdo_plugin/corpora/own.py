@@ -86,7 +86,7 @@ def describe(
     languages = [*dict.fromkeys(language for source in sources for language in source.languages)]
     if centre is not None:
         if centre not in languages:
-            raise UserError(f"`--centre` must be one of {', '.join(languages)}; it is {centre}")
+            raise UserError(f"`--hub` must be one of {', '.join(languages)}; it is {centre}")
         languages = [centre, *(language for language in languages if language != centre)]
     called: dict[frozenset[str], Sequence[str]] = {}
     sets = [entry for source in sources for entry in _sets(source, centre, languages, called)]

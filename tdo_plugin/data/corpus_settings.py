@@ -39,17 +39,15 @@ class CorpusSettings:
         available = ", ".join(LANGUAGES)
         for position, language in enumerate(self.languages):
             if language not in LANGUAGES:
-                raise UserError(f"`--languages` must be among {available}; it has {language!r}")
+                raise UserError(f"`--langs` must be among {available}; it has {language!r}")
             if language in self.languages[:position]:
-                raise UserError(f"`--languages` must name each language once; {language} is twice")
+                raise UserError(f"`--langs` must name each language once; {language} is twice")
         if len(self.languages) < 2:
             named = ",".join(self.languages) or "empty"
-            raise UserError(f"`--languages` must name at least two of {available}; it is {named}")
+            raise UserError(f"`--langs` must name at least two of {available}; it is {named}")
         if self.center not in self.languages:
             listed = ", ".join(self.languages)
-            raise UserError(
-                f"`--center` must be one of `--languages` ({listed}); it is {self.center}"
-            )
+            raise UserError(f"`--hub` must be one of `--langs` ({listed}); it is {self.center}")
         pairs = [self.pair(language) for language in self.others]
         if not isinstance(self.train, int) and sorted(self.train) != sorted(pairs):
             raise UserError(

@@ -138,23 +138,23 @@ def _write_all(folder: Path, settings: CorpusSettings, counter: _Counter) -> Non
 
 
 def write_corpus(
-    out: Path | str, settings: CorpusSettings, force: bool = False, progress: TextIO | None = None
+    out: Path | str, settings: CorpusSettings, fresh: bool = False, progress: TextIO | None = None
 ) -> None:
     """Write a corpus to the folder ``out``, which appears only when it is complete.
 
     ``train.C-X.C`` and ``train.C-X.X`` are the training pairs of the center C and another language
     X, ``valid.`` likewise, ``test.L`` the test sets, parallel over all languages, and
-    ``corpus.json`` records the settings. A split of size zero has no files. With ``force`` a folder
+    ``corpus.json`` records the settings. A split of size zero has no files. With ``fresh`` a folder
     with files is replaced.
 
     Raises:
-        UserError: ``out`` is a file, has files while ``force`` is off, or cannot be written.
+        UserError: ``out`` is a file, has files while ``fresh`` is off, or cannot be written.
     """
     out = Path(out).resolve()
     if out.exists() and not out.is_dir():
         raise UserError(f"`--out` must be a folder; {out} is a file")
-    if out.is_dir() and any(out.iterdir()) and not force:
-        raise UserError(f"`--out` must be new or empty unless `--force` is set; {out} has files")
+    if out.is_dir() and any(out.iterdir()) and not fresh:
+        raise UserError(f"`--out` must be new or empty unless `--fresh` is set; {out} has files")
     _write_folder(out, settings, Record(**asdict(_part(settings))), progress)
 
 

@@ -70,7 +70,7 @@ def _aligned(paths: dict[str, Path]) -> Parallel:
 
 
 def _check(data: DataFolder, languages: Sequence[str]) -> None:
-    requirement = f"`--languages` must be two or more of {', '.join(data.languages)}, each once"
+    requirement = f"`--langs` must be two or more of {', '.join(data.languages)}, each once"
     if unknown := [language for language in languages if language not in data.languages]:
         raise UserError(f"{requirement}; it has {unknown[0]}")
     if len(set(languages)) < max(2, len(languages)):
@@ -107,7 +107,7 @@ def _through_hub(data: DataFolder, split: str, languages: Sequence[str] | None) 
     common = [line for line in first if all(line in table for table in others)]
     if not common:
         raise UserError(
-            f"`--languages` must have {split} sets that share lines in {hub}; "
+            f"`--langs` must have {split} sets that share lines in {hub}; "
             f"{', '.join(available)} share none"
         )
     translations[hub] = {line: line for line in common}

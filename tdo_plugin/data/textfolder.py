@@ -247,7 +247,7 @@ def _ordered(languages: list[str], order: Sequence[str] | None) -> tuple[str, ..
         return tuple(languages)
     if sorted(order) != sorted(languages):
         raise UserError(
-            f"`--languages` must name each of {', '.join(languages)} once; it is {','.join(order)}"
+            f"`--langs` must name each of {', '.join(languages)} once; it is {','.join(order)}"
         )
     return tuple(order)
 

@@ -284,11 +284,20 @@ class Table:
 
 @dataclass(frozen=True)
 class Document:
-    """An experiment file; `draw` applies to each of its tables."""
+    """An experiment file.
+
+    Attributes:
+        title: the title.
+        path: the file.
+        name: its name.
+        recommended: the system that stands for a run (default: the run's only system).
+        draw: applies to each of its tables.
+    """
 
     title: str
     path: Path
     name: str
+    recommended: str = ""
     protocol: str = ""
     published: str = ""
     let: Values = field(default_factory=dict)

@@ -167,6 +167,8 @@ def _mistakes(document: Document) -> Iterator[tuple[str, str]]:
             for name in when.conditions:
                 if name not in conditions:
                     yield place, f"must have conditions among {_listed(conditions)}; it has {name}"
+    if document.recommended and document.recommended not in document.systems:
+        yield "recommended", f"must be one of {_listed(document.systems)}"
     for name, part in parts.items():
         for base in part.base:
             if base not in document.systems:

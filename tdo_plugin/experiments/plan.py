@@ -161,11 +161,11 @@ class Plan:
         folder = self.folder(name)
         trained = self.folder(self.twins.trained_as(name)) / "checkpoints"
         chosen = shlex.split(system.scope.text(system.test)) or ["--last", "1"]
-        command = ("average", "--inputs", str(trained), *chosen)
+        command = ("average", "--path", str(trained), *chosen)
         step = Step(
             step_name,
             "checkpoint",
-            ((*command, "--output", str(folder / "average.pt"), "--force"),),
+            ((*command, "--out", str(folder / "average.pt"), "--fresh"),),
             (training,),
             (folder / "average.pt", folder / "output"),
         )

@@ -80,12 +80,12 @@ class OpenedModel:
 
 
 def open_model(
-    checkpoint: Path, data: Path | None = None, average: str | None = None, write: bool = True
+    model: Path | str, data: Path | None = None, average: str | None = None, write: bool = True
 ) -> OpenedModel:
     """Open a checkpoint as `tdo translate` does.
 
     Args:
-        checkpoint: a file, or a folder whose checkpoints are averaged.
+        model: a file, or the folder of a training, system or run.
         data: a folder that `tdo prepare` or `tdo preprocess` finished; None: that of the training,
             as the checkpoint records it.
         average: `best-5`, `last-5`, ...: the checkpoints of a folder to average; see `resolve`.
@@ -100,7 +100,7 @@ def open_model(
     from tdo_plugin.models.languages import tag_sides
     from tdo_plugin.models.tdo_transformer import TdoTransformer
 
-    path = resolve_one(str(checkpoint), average, print, "CHECKPOINT", write)
+    path = resolve_one(str(model), average, print, "MODEL", write)
     state = state_of([path])
     folder = read_data_folder(data or recorded_data(path, state))
     segmentation = folder.root / SEGMENTATION
@@ -109,15 +109,15 @@ def open_model(
             f"`--data` must have a SentencePiece model, {SEGMENTATION}; {folder.root} has none"
         )
     check_file(str(segmentation))
-    (model,), task = load_models([path], folder)
-    if not isinstance(model, TdoTransformer):
+    (loaded,), task = load_models([path], folder)
+    if not isinstance(loaded, TdoTransformer):
         raise UserError(
-            f"`CHECKPOINT` must be of tdo_plugin's models; {path} is of {type(model).__name__}"
+            f"`MODEL` must be of tdo_plugin's models; {path} is of {type(loaded).__name__}"
         )
     args = task.args
     if args.lang_tok_replacing_bos_eos:
         raise UserError(
-            "`CHECKPOINT` must be trained without `--lang-tok-replacing-bos-eos`, which no "
+            "`MODEL` must be trained without `--lang-tok-replacing-bos-eos`, which no "
             f"exported tokenizer can do; {path} was trained with it"
         )
     source_tag, _ = tag_sides(args)
@@ -125,7 +125,7 @@ def open_model(
     return OpenedModel(
         path=path,
         data=folder,
-        core=model.core.eval().requires_grad_(False),
+        core=loaded.core.eval().requires_grad_(False),
         symbols=tuple(task.source_dictionary.symbols),
         languages=tuple(task.langs),
         tags={name: get_lang_tok(name, args.lang_tok_style) for name in task.langs},

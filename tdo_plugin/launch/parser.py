@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import re
+import sys
 from collections.abc import Callable, Sequence
 from functools import cache, partial
 from typing import Any, NoReturn
@@ -13,6 +14,19 @@ from tdo_plugin.errors import UserError
 
 LARGEST = 10**9  # largest whole number of an option: the product of any two fits into 64 bits
 SEEDS = 2**63  # number of seeds of torch's generators
+# Earlier names of options, which a parser with the present name accepts but does not show.
+RENAMED = {
+    "--center": "--hub",
+    "--centre": "--hub",
+    "--dtype": "--precision",
+    "--force": "--fresh",
+    "--inputs": "--path",
+    "--languages": "--langs",
+    "--new-languages": "--new-langs",
+    "--output": "--out",
+    "--quantization": "--precision",
+    "--share-center": "--share-hub",
+}
 _WHOLE = re.compile(r"[+-]?[0-9]{1,20}")
 
 
@@ -67,11 +81,19 @@ class Parser(OneLineParser):
     def parse_known_args(  # type: ignore[override]
         self, args: Sequence[str] | None = None, namespace: Any = None
     ) -> tuple[Any, list[str]]:
-        """As in argparse, but unknown options go to `rest` if `hands_on` is true."""
-        namespace, unknown = super().parse_known_args(args, namespace)
+        """As in argparse, with `RENAMED`; unknown options go to `rest` if `hands_on` is true."""
+        words = [self._present(word) for word in (sys.argv[1:] if args is None else args)]
+        namespace, unknown = super().parse_known_args(words, namespace)
         if self.hands_on is not None and self.hands_on(namespace):
             namespace.rest, unknown = [word for word in unknown if word != "--"], []
         return namespace, unknown
+
+    def _present(self, word: str) -> str:
+        """An option with its present name."""
+        name, mark, value = word.partition("=")
+        known = self._option_string_actions
+        new = RENAMED.get(name, name)
+        return f"{new}{mark}{value}" if name not in known and new in known else word
 
 
 class RaisingParser(Parser):

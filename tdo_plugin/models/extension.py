@@ -32,10 +32,10 @@ class Extension:
     like: str | None = None
 
     def __post_init__(self) -> None:
-        check_languages(self.new, "`--languages`")
+        check_languages(self.new, "`--langs`")
         if not self.new or len({*self.new}) < len(self.new) or {*self.new} & {*self.languages}:
             raise UserError(
-                "`--languages` must name new languages, each once; they are "
+                "`--langs` must name new languages, each once; they are "
                 f"{', '.join(self.new) or 'none'}, the model has {', '.join(self.languages)}"
             )
         if self.like is not None and self.like not in self.languages:

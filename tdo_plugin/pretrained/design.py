@@ -48,9 +48,9 @@ class Design:
             raise UserError(f"`--layers` must be at most {MOST_LAYERS}; it is {self.half}")
         if len(self.languages) < 2:
             raise UserError(
-                f"`--languages` must name at least two languages; it names {len(self.languages)}"
+                f"`--langs` must name at least two languages; it names {len(self.languages)}"
             )
-        check_languages(self.languages, "`--languages` and `--new-languages`")
+        check_languages(self.languages, "`--langs` and `--new-langs`")
         if self.arch == TWO_STAGE:
             return
         two_stage_only = {

@@ -136,14 +136,14 @@ class Original:
         """
         if unknown := [language for language in names if language not in self.tags]:
             raise UserError(
-                f"`--languages` must name languages of {self.path}; it has none named "
+                f"`--langs` must name languages of {self.path}; it has none named "
                 f"{unknown[0]} ({_alike(unknown[0], self.tags)})"
             )
         tags = {names.get(language, language): row for language, row in self.tags.items()}
         if len(tags) < len(self.tags):
             taken = next(new for old, new in names.items() if new != old and new in self.tags)
             raise UserError(
-                f"`--languages` must not rename a language to another's name; {taken} is taken"
+                f"`--langs` must not rename a language to another's name; {taken} is taken"
             )
         symbols = list(self.symbols)
         for language, row in tags.items():

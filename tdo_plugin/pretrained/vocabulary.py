@@ -53,7 +53,7 @@ def extended(original: Original, extension: Extension) -> Original:
             unreadable, or too small for so many pieces.
     """
     if taken := [language for language in extension.languages if language in original.tags]:
-        raise UserError(f"`--new-languages` must be new; {original.path} already has {taken[0]}")
+        raise UserError(f"`--new-langs` must be new; {original.path} already has {taken[0]}")
     if missing := [path for path in extension.texts if not path.is_file()]:
         raise UserError(f"`--extend-vocabulary` must be text files; {missing[0]} is not a file")
     if extension.like is not None and extension.like not in original.tags:

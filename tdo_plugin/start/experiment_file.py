@@ -1,44 +1,19 @@
-"""The experiment file that `tdo start` writes: a stock baseline and the recommended system."""
+"""The experiment file that `tdo start` writes."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from tdo_plugin.runtime.files import write_text
-from tdo_plugin.start.choices import Choices, ModelSize
-from tdo_plugin.start.recognised_text import Pair
+from tdo_plugin.start.choices import ENCODER_DECODER, TWO_STAGE, Choices
 from tdo_plugin.typed import read_json
 
 FILE = "experiment.toml"
 RECORD = "written.json"  # digest of the written file, to detect edits
 TABLE = "report"
-BASELINE = "transformer"
-TWO_STAGE = "tdo-instrucl"
-ENCODER_DECODER = "encoder-decoder"
-
-
-def recommended(zero_shot: bool) -> str:
-    """Return the name of the system that is compared with the baseline."""
-    return TWO_STAGE if zero_shot else ENCODER_DECODER
-
-
-def why_recommended(zero_shot: Sequence[Pair]) -> str:
-    """Return the reason for the recommended system, and the expected scores."""
-    if zero_shot:
-        directions = ", ".join("-".join(pair) for pair in zero_shot)
-        return (
-            f"{TWO_STAGE}, since {directions} have no training text: on Multi30k this two-stage "
-            "model had 19.6 BLEU on such directions and the baseline 0.5; on trained directions it "
-            "was about 2 BLEU below the baseline"
-        )
-    return (
-        f"{ENCODER_DECODER}, since every direction has training text: there an encoder-decoder was "
-        "about 2 BLEU above a two-stage model on Multi30k. It has the design of the baseline, so "
-        "expect about the same scores"
-    )
 
 
 def experiment(title: str, data: Path, choices: Choices) -> str:
@@ -49,13 +24,10 @@ def experiment(title: str, data: Path, choices: Choices) -> str:
         data: path of the data folder.
         choices: sizes and settings of both systems.
     """
-    name = recommended(choices.zero_shot)
-    system = _two_stage(choices) if choices.zero_shot else _encoder_decoder(choices)
-    parts = (
-        _head(title, data, choices), _shared_flags(choices), _baseline(choices.size), system,
-        _layers(choices), _table(name),
-    )  # fmt: skip
-    return "".join(parts)
+    parts = [_head(title, data, choices), _shared_flags(choices)]
+    for name in choices.systems:
+        parts += [SYSTEMS[name](choices), _sizes(choices)]
+    return "".join([*parts, _table(choices.systems)])
 
 
 def _head(title: str, data: Path, choices: Choices) -> str:
@@ -66,6 +38,7 @@ def _head(title: str, data: Path, choices: Choices) -> str:
 # the change. Reasons for the values:
 {why}
 title = {json.dumps(title, ensure_ascii=False)}
+recommended = "{choices.recommended}"          # what `tdo serve` and other commands use of this run
 
 [scales.own]
 help = "your text"
@@ -80,7 +53,7 @@ estimate = "--vocab-size {choices.vocab_size}"
 
 def _shared_flags(choices: Choices) -> str:
     return f"""\
-# Shared by both systems; the names are options of fairseq-train.
+# Shared by all systems; the names are options of fairseq-train.
 [flags]
 gpus = 1                                  # number that max-tokens and update-freq are set for
 precision = "{choices.machine.half}"                        # on a GPU
@@ -108,37 +81,18 @@ seed = 1
 """
 
 
-def _baseline(size: ModelSize) -> str:
-    return f"""\
-# fairseq's own model and task.
-[systems.{BASELINE}]
-corpus = "own"
-[systems.{BASELINE}.flags]
-task = "translation_multi_simple_epoch"
-arch = "transformer"
-encoder-layers = {size.layers}
-decoder-layers = {size.layers}
-encoder-embed-dim = {size.dim}
-decoder-embed-dim = {size.dim}
-encoder-ffn-embed-dim = {size.ffn}
-decoder-ffn-embed-dim = {size.ffn}
-encoder-attention-heads = {size.heads}
-decoder-attention-heads = {size.heads}
-share-all-embeddings = true
-
-"""
-
-
 def _encoder_decoder(choices: Choices) -> str:
+    layers = choices.size.layers
     return f"""\
-# The same architecture with this package's layers and task.
+# The usual encoder-decoder Transformer.
 [systems.{ENCODER_DECODER}]
 corpus = "own"
 [systems.{ENCODER_DECODER}.flags]
 task = "tdo_translation"
 arch = "tdo_encoder_decoder"
-tdo-encoder-layers = {choices.size.layers}
-tdo-decoder-layers = {choices.size.layers}
+tdo-encoder-layers = {layers}
+tdo-decoder-layers = {layers}
+tdo-norm = "pre"                          # `tdo export --to ctranslate2` requires it
 """
 
 
@@ -157,6 +111,7 @@ arch = "tdo_transformer"
 tdo-layers = {2 * layers}
 tdo-target-layer = {layers}                      # the target enters after the first stage
 tdo-source-attention = "prefix"
+tdo-norm = "post"
 tdo-adaptation-dim = 0
 tdo-init = "identity-stage1"              # the first stage is initialised as the identity
 loss-terms = "instrucl,lexical"
@@ -169,8 +124,14 @@ instrucl-scale = "per-token"
 """
 
 
-def _layers(choices: Choices) -> str:
-    """Return the last flags of the recommended system."""
+SYSTEMS: dict[str, Callable[[Choices], str]] = {
+    ENCODER_DECODER: _encoder_decoder,
+    TWO_STAGE: _two_stage,
+}
+
+
+def _sizes(choices: Choices) -> str:
+    """Return the flags that every system has, the last of its section."""
     scores = ""
     if choices.eval_sentences:
         scores = (
@@ -181,22 +142,21 @@ def _layers(choices: Choices) -> str:
 tdo-model-dim = {choices.size.dim}
 tdo-ffn-dim = {choices.size.ffn}
 tdo-heads = {choices.size.heads}
-tdo-norm = "post"
 tdo-share-embeddings = "all"
 tdo-positions = "independent"
 tdo-position-embedding = "sinusoidal"
-{scores}"""
-
-
-def _table(name: str) -> str:
-    label = f"{name} (recipe)" if name == TWO_STAGE else name
-    return f"""
-[tables.{TABLE}]
-title = "baseline and recommended system, on all directions with a test set"
-[tables.{TABLE}.rows]
-"{BASELINE}" = "{BASELINE}"
-"{name}" = "{label}"
+{scores}
 """
+
+
+def _table(systems: Sequence[str]) -> str:
+    labels = {TWO_STAGE: f"{TWO_STAGE} (recipe)"}
+    rows = "".join(f'"{name}" = "{labels.get(name, name)}"\n' for name in systems)
+    return f"""\
+[tables.{TABLE}]
+title = "all directions with a test set"
+[tables.{TABLE}.rows]
+{rows}"""
 
 
 def write_experiment(run: Path, text: str) -> bool:

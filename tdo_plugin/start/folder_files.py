@@ -1,11 +1,11 @@
-"""List the files of a user's folder, unpack archives, and convert tables to plain text files."""
+"""List the files of a user's text, unpack archives, and convert tables to plain text files."""
 
 from __future__ import annotations
 
 import os
 import shutil
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -21,27 +21,32 @@ from tdo_plugin.start.text_file_names import is_text
 ARCHIVES = (".zip", ".tar", ".tgz", ".tar.gz", ".tar.bz2", ".tar.xz")
 
 
-def files_of(folder: Path, unpacked: Path, out: Path) -> Iterator[tuple[str, Path]]:
-    """Yield the relative path and path of every file below a folder, after unpacking archives.
+def files_of(places: Sequence[Path], unpacked: Path, out: Path) -> Iterator[tuple[str, Path]]:
+    """Yield the name and path of every file of a text, after unpacking archives.
 
     Args:
-        folder: the user's folder; nothing in it is changed.
+        places: the user's folders and files; nothing in them is changed. Names are relative to the
+            folder if it is the only one, else to the folder that a place is in.
         unpacked: output folder for archives. A file in `data.zip` is named `data.zip/...`.
-        out: the run folder; run folders below `folder` are skipped.
+        out: the run folder; run folders below a folder are skipped.
 
     Raises:
-        UserError: the folder does not exist, a link is broken, or an archive is damaged.
+        UserError: a place does not exist, a link is broken, or an archive is damaged.
     """
-    if not folder.is_dir():
-        raise UserError(f"`FOLDER` must be a folder with parallel text; {folder} is not one")
-    for path in _below(folder, out.resolve()):
-        name = path.relative_to(folder).as_posix()
-        if path.is_symlink() and not path.exists():
-            raise UserError(f"`FOLDER` must hold whole files; {name} is a broken link")
-        if path.is_file() and name.endswith(ARCHIVES):
-            yield from _unpacked(path, name, unpacked)
-        elif path.is_file():
-            yield name, path
+    for place in places:
+        if not place.exists():
+            raise UserError(
+                f"`TEXT` must be a folder or files of parallel text; {place} is neither"
+            )
+        root = place if place.is_dir() and len(places) == 1 else place.resolve().parent
+        for path in _below(place, out.resolve()) if place.is_dir() else [place]:
+            name = (path if root == place else path.absolute()).relative_to(root).as_posix()
+            if path.is_symlink() and not path.exists():
+                raise UserError(f"`TEXT` must hold whole files; {name} is a broken link")
+            if path.is_file() and name.endswith(ARCHIVES):
+                yield from _unpacked(path, name, unpacked)
+            elif path.is_file():
+                yield name, path
 
 
 def _below(folder: Path, out: Path) -> Iterator[Path]:
@@ -98,10 +103,11 @@ def as_lines(text: Text, folder: Path, unused: dict[str, str]) -> Text:
     left_out: Counter[str] = Counter()
     for start in range(0, len(order), 2):
         pair = (order[start], order[(start + 1) % len(order)])
+        codes = (text.titles.get(pair[0], pair[0]), text.titles.get(pair[1], pair[1]))
         member = Member(text.name, "")
         rows = read(
             ConcreteSet(
-                split="train", pair=pair, codes=pair, members=(member,), format=text.form,
+                split="train", pair=pair, codes=codes, members=(member,), format=text.form,
                 encoding="utf-8", rows="all", deal=None,
                 options={"columns": columns, "apart": text.apart},
             ),

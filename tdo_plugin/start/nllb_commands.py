@@ -50,7 +50,7 @@ def nllb_commands(languages: Iterable[str], run: Path) -> Iterator[str]:
     yield shlex.join(
         [
             *("tdo", "convert", "nllb-200-distilled-600M", "--from", "nllb"),
-            *("--to", "tdo_encoder_decoder", "--languages", named, "--out", str(model)),
+            *("--to", "tdo_encoder_decoder", "--langs", named, "--out", str(model)),
         ]
     )
     text = run / "data" / "work" / "text"

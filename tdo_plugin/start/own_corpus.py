@@ -116,7 +116,7 @@ def _check_written(
                 count = written.foreign[pair]
                 foreign = f", of which {count:,} have a side in another language" if count else ""
                 raise UserError(
-                    f"`FOLDER` must hold more clean and different sentence pairs of "
+                    f"`TEXT` must hold more clean and different sentence pairs of "
                     f"{'-'.join(pair)}; no {split} set can be taken from those it has{foreign}"
                 )
 
@@ -134,7 +134,7 @@ def refuse_long_tests(data: Path) -> None:
         for line in read_lines(path, "utf-8"):
             if (pieces := len(line.split())) > LONGEST_TEST:
                 raise UserError(
-                    f"`FOLDER` must have test sentences of at most {LONGEST_TEST:,} pieces; in "
+                    f"`TEXT` must have test sentences of at most {LONGEST_TEST:,} pieces; in "
                     f"{path.name}, the one that begins with "
                     f"{join_pieces(line[:200])[:40]!r} has {pieces:,}: shorten, split or remove it"
                 )

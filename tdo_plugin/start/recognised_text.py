@@ -22,6 +22,7 @@ class Text:
         files: the file of each language; the same file for all languages of a table.
         form: `lines`, or the table format: `tsv`, `multiway-tsv` or `tmx`.
         apart: languages of a memory whose variants are languages of their own.
+        titles: the title of each language's column.
     """
 
     name: str
@@ -29,6 +30,7 @@ class Text:
     files: Mapping[str, Path]
     form: str = "lines"
     apart: tuple[str, ...] = ()
+    titles: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def languages(self) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""Recognise the parallel text in a folder by file names.
+"""Recognise parallel text by file names.
 
     corpus.de, corpus.en             names that differ only in the language; any number of languages
     Europarl.de-en.de, ....de-en.en  named as by OPUS; also in a zip or tar archive
@@ -19,6 +19,7 @@ from pathlib import Path, PurePosixPath
 
 from tdo_plugin.data.textnames import enumerated, fit_code
 from tdo_plugin.errors import UserError
+from tdo_plugin.language_names import name_of
 from tdo_plugin.start.recognised_text import Found, Pair, Selection, Text
 from tdo_plugin.start.table_languages import texts_of
 from tdo_plugin.start.text_file_names import SIDES, TextFile, parse_name, split_of
@@ -26,16 +27,37 @@ from tdo_plugin.start.text_file_names import SIDES, TextFile, parse_name, split_
 # mtdata's folders of parts; files beside such a folder may contain the same text
 _PARTS = ("train-parts", "tests")
 _STATE = re.compile(r"(?i)filtered|clean|dedup")  # in names of text derived from other text
+# Endings of other files that are, or could be, codes of languages: bak is also Bashkir.
+COMMON_ENDINGS = frozenset(
+    [
+        "bak",
+        "css",
+        "dat",
+        "man",
+        "map",
+        "new",
+        "old",
+        "org",
+        "out",
+        "sav",
+        "srt",
+        "swp",
+        "tmp",
+        "vtt",
+    ]
+)
 NO_TEXT = "not the name of a text"
 ALONE = "no file of another language beside it"
 
 
-def recognise(folder: Path, files: Iterable[tuple[str, Path]], selection: Selection) -> Found:
-    """Return the texts of a folder.
+def recognise(
+    places: Sequence[Path], files: Iterable[tuple[str, Path]], selection: Selection
+) -> Found:
+    """Return the texts of folders and files.
 
     Args:
-        folder: the folder, for error messages.
-        files: relative path and path of each file.
+        places: the folders and files, for error messages.
+        files: name and path of each file.
         selection: the user's selection.
 
     Raises:
@@ -58,8 +80,8 @@ def recognise(folder: Path, files: Iterable[tuple[str, Path]], selection: Select
     if not found.texts:
         seen = enumerated([*found.unused]) or "no files"
         raise UserError(
-            f"`FOLDER` must hold parallel text, such as corpus.de and corpus.en, de-en.tsv or an "
-            f"archive of OPUS; {folder} has {seen}"
+            f"`TEXT` must hold parallel text, such as corpus.de and corpus.en, de-en.tsv or an "
+            f"archive of OPUS; {' '.join(map(str, places))} has {seen}"
         )
     _check_states(found.texts)
     _check_repeated(found.texts)
@@ -76,7 +98,7 @@ def trained_pairs(found: Found, selection: Selection) -> list[Pair]:
     pairs = sorted({pair for text in training for pair in text.pairs()})
     if not pairs:
         raise UserError(
-            "`FOLDER` must hold text to train on; it has only "
+            "`TEXT` must hold text to train on; it has only "
             f"{enumerated([text.name for text in found.texts])}"
         )
     names = ", ".join("-".join(pair) for pair in pairs)
@@ -94,6 +116,14 @@ def _texts(files: Iterable[tuple[str, Path]], selection: Selection, found: Found
     groups: dict[str, list[TextFile]] = {}
     for name, path in files:
         parsed = parse_name(name)
+        if parsed is not None and parsed.ending in COMMON_ENDINGS:
+            if not selection.languages:
+                raise UserError(
+                    f"`--langs` must name the languages to use: {name} may be text in the language "
+                    f"{name_of(parsed.ending)}, or something else"
+                )
+            if parsed.ending not in selection.languages:
+                parsed = None
         if parsed is None:
             found.unused[name] = NO_TEXT
         else:
@@ -137,7 +167,7 @@ def _lines(stem: str, files: Iterable[TextFile], selection: Selection, found: Fo
 
 
 def _repeated(first: TextFile, second: TextFile, *_: TextFile) -> UserError:
-    return UserError(f"`FOLDER` must hold a text once; it has {first.name} and {second.name}")
+    return UserError(f"`TEXT` must hold a text once; it has {first.name} and {second.name}")
 
 
 def _language(file: TextFile, selection: Selection) -> str:

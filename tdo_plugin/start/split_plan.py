@@ -91,7 +91,7 @@ def plan_splits(
             continue
         if lines[pair] < FEWEST:
             raise UserError(
-                f"`FOLDER` must hold a validation and a test set of {'-'.join(pair)}, or at least "
+                f"`TEXT` must hold a validation and a test set of {'-'.join(pair)}, or at least "
                 f"{FEWEST} sentence pairs to take them from; it has {lines[pair]}"
             )
         usual = max(LARGEST_SHARE, int(math.log2(lines[pair] / HELD_OUT)))

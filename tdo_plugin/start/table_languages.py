@@ -12,9 +12,10 @@ from tdo_compat.settings import shown
 from tdo_plugin.corpora.rows.readers.lines import read_lines
 from tdo_plugin.corpora.rows.readers.tmx import languages_of
 from tdo_plugin.errors import UserError
+from tdo_plugin.language_names import code_of
 from tdo_plugin.metrics.language_id.codes import ISO_639, canonical
 from tdo_plugin.start.recognised_text import Pair, Selection, Text
-from tdo_plugin.start.text_file_names import TextFile, split_of
+from tdo_plugin.start.text_file_names import SIDES, TextFile, split_of
 
 _CODE = re.compile(r"[a-z]{2,8}(-[a-z0-9]{1,8}){0,3}")
 _CHINESE = {"cn": "hans", "sg": "hans", "tw": "hant", "hk": "hant", "mo": "hant"}
@@ -46,30 +47,24 @@ def _of_table(
     split = split_of(parts.stem)
     first, second = [*islice(read_lines(path, "utf-8"), 2), "", ""][:2]
     columns = [cell.strip() for cell in first.split("\t")]
-    # If the name has a pair, the first line is no header, even if its words look like codes.
-    # A column `id` is Indonesian only if it does not number the rows.
-    named = [
-        column
-        for column, below in zip_longest(columns, second.split("\t")[: len(columns)], fillvalue="")
-        if (
-            column in in_name
-            if in_name
-            else _is_known(column) and not (column == "id" and below.strip().isdigit())
-        )
-    ]
     if in_name and {*in_name} == {column.lower() for column in columns} != {*columns}:
         raise UserError(
             f"`{name}` must have its codes as in its name in the first line; it has {first}"
         )
-    if len({*named}) < len(named):
-        raise UserError(
-            f"`{name}` must have a language once in its first line; it has {first[:80]}"
-        )
-    if len(named) > 1:
+    titles: dict[str, str] = {}
+    for column, below in zip_longest(columns, second.split("\t")[: len(columns)], fillvalue=""):
+        language = _language_of(column, below, in_name, pair)
+        if language in titles:
+            raise UserError(
+                f"`{name}` must have a language once in its first line; it has {first[:80]}"
+            )
+        if language:
+            titles[language] = column
+    if len(titles) > 1:
         for column in filter(None, columns):
-            if column not in named:
+            if column not in titles.values():
                 unused[f"the column {shown(column)} of {name}"] = "that is no code such as en"
-        return Text(parts.stem, split, dict.fromkeys(named, path), "multiway-tsv")
+        return Text(parts.stem, split, dict.fromkeys(titles, path), "multiway-tsv", titles=titles)
     if len(columns) != 2:
         raise UserError(
             f"`{name}` must have two columns, or a first line with the languages' codes; it has "
@@ -82,6 +77,27 @@ def _of_table(
             f"--pairs de-en; it is {','.join(selection.pairs) or 'not given'}"
         )
     return Text(parts.stem, split, dict.fromkeys(pair, path), "tsv")
+
+
+def _language_of(title: str, below: str, in_name: Pair | None, pair: Pair | None) -> str | None:
+    """Return the language that the title of a column means; None if it is no title.
+
+    Args:
+        title: the cell of the first line.
+        below: the cell of the second.
+        in_name: the pair in the file's name. If there is one, other words are no titles, even if
+            they look like codes.
+        pair: the pair of the text, for titles such as `source`.
+    """
+    if pair and title.lower() in SIDES:
+        return pair[SIDES[title.lower()]]
+    if in_name:
+        named = code_of(title)
+        return next((code for code in in_name if title == code or named == canonical(code)), None)
+    # a column `id` is Indonesian only if it does not number the rows
+    if _is_known(title) and not (title == "id" and below.strip().isdigit()):
+        return title
+    return code_of(title)
 
 
 def _pair_of(stem: str) -> Pair | None:

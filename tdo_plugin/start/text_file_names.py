@@ -15,7 +15,8 @@ _WORDS = {
 }
 _SPLIT_OF = {word: split for split, words in _WORDS.items() for word in words.split()}
 _FORMS = {".tsv": "tsv", ".tmx": "tmx"}
-SIDES = {"src": 0, "tgt": 1, "trg": 1}  # suffixes of a side instead of a language
+# Endings and columns that name a side instead of a language.
+SIDES = {"src": 0, "source": 0, "tgt": 1, "trg": 1, "target": 1}
 
 
 @dataclass(frozen=True)

@@ -65,10 +65,10 @@ def sizes_of(texts: Iterable[Text]) -> Sizes:
                 f"{text.files[language].name} {size.lines:,}" for language, size in of.items()
             )
             raise UserError(
-                f"`FOLDER` must have as many lines in each language of a text; {text.name} has: "
+                f"`TEXT` must have as many lines in each language of a text; {text.name} has: "
                 f"{counts}"
             )
         if not next(iter(of.values())).lines:
-            raise UserError(f"`FOLDER` must have text in its files; {text.name} is empty")
+            raise UserError(f"`TEXT` must have text in its files; {text.name} is empty")
         sizes[text.name] = of
     return sizes

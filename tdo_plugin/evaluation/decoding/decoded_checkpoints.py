@@ -1,18 +1,26 @@
-"""The checkpoints to decode with: given files, or the average of a folder's checkpoints."""
+"""Where a model is: a file, or the folder of a training, of a system, or of a whole run.
+
+A run of `tdo start` or `tdo reproduce` has a folder for each of its systems, with the training's
+folder `checkpoints` and the tested average `average.pt`; `run.json` names the recommended system.
+"""
 
 from __future__ import annotations
 
 import filecmp
+import json
 from collections.abc import Callable, Sequence
 from itertools import combinations
 from pathlib import Path
 from typing import Any
 
 from tdo_plugin.errors import UserError
+from tdo_plugin.runtime.files import write_text
+from tdo_plugin.typed import read_json
 
 DEFAULT = "best-1"
-# of a system's folder in an experiment
-AVERAGE, CHECKPOINTS = "average.pt", "checkpoints"
+AVERAGE, CHECKPOINTS = "average.pt", "checkpoints"  # in a system's folder
+RUN = "run.json"  # in a run's folder
+UNNAMED = "model"
 
 
 def resolve(
@@ -26,8 +34,8 @@ def resolve(
     """The files of `--path A[:B...]`; a folder becomes its average, one file.
 
     Args:
-        text: paths separated by colons. A folder is that of a training, or of a system of an
-            experiment.
+        text: paths separated by colons. A folder is that of a training, of a system, or of a run,
+            which stands for its recommended system.
         rule: `best-5`, `last-5`, ...: which checkpoints of a folder to average. None: `default`,
             the newest checkpoint of a training without validation, or the average that an
             experiment made.
@@ -93,13 +101,11 @@ def _of_folder(
 ) -> Path:
     from tdo_plugin.checkpoints import best_of, last_of, newest_of, validated
 
-    if not _is_training(folder):
-        if rule is None and (folder / AVERAGE).is_file():
-            say(f"{folder}: {AVERAGE}")
-            return (folder / AVERAGE).resolve()
-        if not _is_training(folder / CHECKPOINTS):
-            raise UserError(_no_model(folder, option))
-        folder = folder / CHECKPOINTS
+    folder = system_of(folder, option)
+    if rule is None and not _is_training(folder) and (folder / AVERAGE).is_file():
+        say(f"{folder}: {AVERAGE}")
+        return (folder / AVERAGE).resolve()
+    folder = training_of(folder, option)
     if rule is None and default.startswith("best") and not validated(folder):
         newest = newest_of(folder)
         say(f"{folder}: {newest.name}, the newest, as none was validated")
@@ -120,16 +126,77 @@ def _of_folder(
     return _averaged(folder, rule or default, chosen, say, write)
 
 
+def training_of(folder: Path, option: str = "--path") -> Path:
+    """The folder with the checkpoints of a training, given it, its system's or its run's folder.
+
+    Raises:
+        UserError: there is none, or the run has several systems.
+    """
+    folder = system_of(folder, option)
+    if _is_training(folder):
+        return folder
+    if not _is_training(folder / CHECKPOINTS):
+        raise UserError(
+            f"`{option}` must be a folder with checkpoints; {folder} has {AVERAGE} only"
+        )
+    return folder / CHECKPOINTS
+
+
+def system_of(folder: Path, option: str = "--path") -> Path:
+    """The folder itself, or of a run's folder that of its recommended, or only, system.
+
+    Raises:
+        UserError: the folder has no model, or several and none is recommended.
+    """
+    if _is_system(folder):
+        return folder
+    systems = sorted(path for path in folder.iterdir() if path.is_dir() and _is_system(path))
+    names = [path.name for path in systems]
+    recommended = _recommended(folder)
+    if recommended in names or len(names) == 1:
+        return folder / (recommended if recommended in names else names[0])
+    if names:
+        raise UserError(f"`{option}` must be one model; {folder} has {', '.join(names)}")
+    holds = ", ".join(sorted(path.name for path in folder.iterdir())[:10]) or "nothing"
+    raise UserError(
+        f"`{option}` must be a checkpoint, or the folder of a training or run; {folder} has no "
+        f"checkpoint ({holds})"
+    )
+
+
+def name_of(path: Path, option: str = "--path") -> str:
+    """What to call the model of a file or folder: the name of its system's or training's folder.
+
+    Raises:
+        UserError: as :func:`system_of`.
+    """
+    folder = (system_of(path, option) if path.is_dir() else path.parent).resolve()
+    return (folder.parent if folder.name == CHECKPOINTS else folder).name or UNNAMED
+
+
+def _is_system(folder: Path) -> bool:
+    return (
+        (folder / AVERAGE).is_file() or _is_training(folder) or _is_training(folder / CHECKPOINTS)
+    )
+
+
 def _is_training(folder: Path) -> bool:
     from tdo_plugin.checkpoints import is_checkpoint
 
     return folder.is_dir() and any(is_checkpoint(path.name) for path in folder.iterdir())
 
 
-def _no_model(folder: Path, option: str) -> str:
-    models = sorted(folder.glob(f"*/{AVERAGE}"))
-    has = f"has the models {', '.join(map(str, models))}" if models else "has none"
-    return f"`{option}` must be a checkpoint, or a folder with checkpoints; {folder} {has}"
+def write_run(run: Path, recommended: str) -> None:
+    """Record the recommended system of a run."""
+    run.mkdir(parents=True, exist_ok=True)
+    write_text(run / RUN, [json.dumps({"recommended": recommended})])
+
+
+def _recommended(run: Path) -> str:
+    try:
+        return str(read_json(run / RUN)["recommended"])
+    except (OSError, ValueError, LookupError, TypeError):
+        return ""
 
 
 def _averaged(

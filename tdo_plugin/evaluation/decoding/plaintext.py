@@ -160,10 +160,10 @@ def _writer(output: Path | None) -> Iterator[Callable[[str], None]]:
     with ExitStack() as stack:
         try:
             if output.exists() and not output.is_file():
-                raise UserError(f"`--output` must be a writable file; {output} is not")
+                raise UserError(f"`--out` must be a writable file; {output} is not")
             stream = stack.enter_context(complete_file(output))
         except OSError as error:
             raise UserError(
-                f"`--output` must be a writable file; {output}: {error.strerror}"
+                f"`--out` must be a writable file; {output}: {error.strerror}"
             ) from None
         yield lambda line: print(line, file=stream)

@@ -6,8 +6,17 @@ from pathlib import Path
 import pytest
 
 from tdo_plugin.experiments.document_reader import read_document
-from tdo_plugin.start.choices import ROOM, SIZES, Asked, Corpus, choose, rounded, training_memory
-from tdo_plugin.start.experiment_file import experiment, recommended, write_experiment
+from tdo_plugin.start.choices import (
+    ROOM,
+    SIZES,
+    SYSTEMS,
+    Asked,
+    Corpus,
+    choose,
+    rounded,
+    training_memory,
+)
+from tdo_plugin.start.experiment_file import experiment, write_experiment
 from tdo_plugin.start.machine_facts import MachineFacts
 from tdo_plugin.start.nllb_commands import nllb_commands, unknown
 
@@ -35,17 +44,26 @@ def test_size_by_text_and_machine():
 
 def test_every_choice_has_a_reason_on_one_line():
     choices = choose(corpus(87_000, "en de fr cs"), CPU, Asked())
-    names = ["model", "vocabulary", "batch", "memory", "updates", "regularisation"]
+    names = [
+        "systems",
+        "recommended",
+        "model",
+        "vocabulary",
+        "batch",
+        "memory",
+        "updates",
+        "regularisation",
+    ]
     assert [*choices.reasons] == names
     assert all(": " in why and "\n" not in why for why in choices.reasons.values())
-    assert choices.vocab_size == 8_000 and choices.zero_shot
+    assert choices.vocab_size == 8_000 and choices.systems == SYSTEMS
     assert choose(corpus(5_000, alphabet=6_000), CPU, Asked()).vocab_size == 9_000
     assert corpus(10, "en de fr").zero_shot() == [("de", "fr")] and not corpus(10).zero_shot()
     assert rounded(3_123) == 3_100 and rounded(99) == 99
 
 
 def test_options_decide():
-    choices = choose(corpus(1_000), GPU, Asked("base", 777, 40, 0, 5))
+    choices = choose(corpus(1_000), GPU, Asked((), "base", 777, 40, 0, 5))
     assert choices.size == SIZES["base"] and choices.vocab_size == 777 and choices.updates == 40
     assert choices.warmup == 10 and choices.eval_sentences == 5
     for name, option in (("model", "size"), ("vocabulary", "vocab-size"), ("updates", "updates")):
@@ -62,23 +80,26 @@ def test_hours_are_a_budget():
 
 def test_a_small_memory_gets_small_batches():
     wide = corpus(10_000_000)
-    large, small = (choose(wide, replace(GPU, memory=m), Asked("base")) for m in (80, 8))
+    large, small = (choose(wide, replace(GPU, memory=m), Asked(size="base")) for m in (80, 8))
     assert (large.max_tokens, large.update_freq) == (32_000, 1)
     assert small.update_freq == 8 and small.max_tokens == 4_000
 
 
 def test_trainings_on_a_cpu_fit_its_memory():
     """Smaller batches first, then one training at a time; what does not fit even so is said."""
-    wide, base = corpus(10_000_000), SIZES["base"]
-    made = {size: choose(wide, replace(CPU, memory=size), Asked("base")) for size in (500, 60, 6)}
+    wide, base = corpus(10_000_000, "en de fr"), SIZES["base"]
+    asked = Asked(size="base")
+    made = {size: choose(wide, replace(CPU, memory=size), asked) for size in (500, 30, 4)}
     for size, choices in made.items():
-        need = training_memory(wide, base, choices.vocab_size, choices.max_tokens)
+        need = training_memory(wide, choices.systems, base, choices.vocab_size, choices.max_tokens)
         assert choices.machine.together * need <= ROOM * size
-    assert made[500].update_freq < made[60].update_freq
+    assert made[500].update_freq < made[30].update_freq
     assert [choices.machine.together for choices in made.values()] == [2, 2, 1]
-    none = choose(wide, replace(CPU, memory=2), Asked("base"))
+    one = choose(corpus(10_000_000), CPU, asked)
+    assert one.machine.together == 1 and one.machine.speed == 2 * made[500].machine.speed
+    none = choose(wide, replace(CPU, memory=2), Asked(size="base"))
     assert "more than the 2.0 GiB of this machine" in none.reasons["memory"]
-    assert "more than" not in made[6].reasons["memory"]
+    assert "more than" not in made[4].reasons["memory"]
 
 
 def test_a_batch_holds_the_longest_sentence_that_a_data_folder_has():
@@ -87,19 +108,29 @@ def test_a_batch_holds_the_longest_sentence_that_a_data_folder_has():
             assert choose(corpus(sentences), machine, Asked()).max_tokens >= 1_002
 
 
-@pytest.mark.parametrize("languages", ["de en", "en de fr"])
-def test_the_file_is_one_of_experiments(languages, tmp_path):
-    choices = choose(corpus(20_000, languages), CPU, Asked(eval_sentences=3))
+@pytest.mark.parametrize(
+    ("languages", "asked", "systems", "recommended"),
+    [
+        ("de en", (), "encoder-decoder", "encoder-decoder"),
+        ("de en", ("tdo-instrucl", "encoder-decoder"), "encoder-decoder tdo-instrucl",
+         "encoder-decoder"),
+        ("en de fr", (), "encoder-decoder tdo-instrucl", "tdo-instrucl"),
+        ("en de fr", ("encoder-decoder",), "encoder-decoder", "encoder-decoder"),
+    ],
+)  # fmt: skip
+def test_the_file_is_one_of_experiments(languages, asked, systems, recommended, tmp_path):
+    choices = choose(corpus(20_000, languages), CPU, Asked(asked, eval_sentences=3))
     text = experiment('text of "ours"', Path("/run/data"), choices)
     path = tmp_path / "experiment.toml"
     path.write_text(text)
     document = read_document(path, lambda name: path)
-    assert [*document.systems] == ["transformer", recommended(choices.zero_shot)]
+    assert [*document.systems] == [*document.tables["report"].rows] == systems.split()
+    assert document.recommended == recommended
     assert document.title == 'text of "ours"'
     assert document.flags["max-update"] == choices.updates
-    system = document.systems[recommended(choices.zero_shot)].flags
-    assert system["eval-sentences"] == 3
-    assert ("loss-terms" in system) == choices.zero_shot
+    for name, system in document.systems.items():
+        assert system.flags["eval-sentences"] == 3
+        assert ("loss-terms" in system.flags) == (name == "tdo-instrucl")
 
 
 def test_an_edited_file_stays(tmp_path):
@@ -115,5 +146,5 @@ def test_an_edited_file_stays(tmp_path):
 def test_commands_of_nllb():
     assert unknown(["deu", "en", "tlh"]) == ["tlh"]
     convert, preprocess, translate = nllb_commands(["deu", "pt_BR"], Path("runs/a b"))
-    assert "--languages deu=deu_Latn,pt_BR=por_Latn --out 'runs/a b/nllb'" in convert
+    assert "--langs deu=deu_Latn,pt_BR=por_Latn --out 'runs/a b/nllb'" in convert
     assert "--model-of 'runs/a b/nllb'" in preprocess and "nllb/model.pt" in translate

@@ -29,8 +29,8 @@ ALL = Selection()
 
 
 def look(tmp_path, wanted=ALL):
-    files = files_of(tmp_path / "in", tmp_path / "unpacked", tmp_path / "in" / "run")
-    return recognise(tmp_path / "in", files, wanted)
+    files = files_of([tmp_path / "in"], tmp_path / "unpacked", tmp_path / "in" / "run")
+    return recognise([tmp_path / "in"], files, wanted)
 
 
 def listed(found):
@@ -226,6 +226,38 @@ def test_tables_become_lines(tmp_path):
     }  # fmt: skip
 
 
+@pytest.mark.parametrize(
+    ("name", "first", "wanted"),
+    [
+        ("x_tsv", "German\tEnglish\tid", ALL),
+        ("x_tsv", "Deutsch\tenglish", ALL),
+        ("x__de__en_tsv", "german\tEnglish", ALL),
+        ("x__de__en_tsv", "source\ttarget", ALL),
+        ("x_tsv", "src\tscore\ttrg", Selection(pairs=("de-en",))),
+    ],
+)
+def test_a_header_is_recognised(name, first, wanted, tmp_path):
+    cells = {"score": "0.5", "id": "7"}
+    row = "\t".join(
+        cells.get(title, f"{'ac'[title[0] not in 'Dgs' and title != 'German']}b")
+        for title in first.split("\t")
+    )
+    write(tmp_path / "in", **{name: f"{first}\n{row}\n"})
+    (text,) = look(tmp_path, wanted).texts
+    lines = as_lines(text, tmp_path / "columns", {}).files
+    assert {language: path.read_text() for language, path in lines.items()} == {
+        "de": "ab\n", "en": "cb\n",
+    }  # fmt: skip
+
+
+def test_files_instead_of_folders(tmp_path):
+    write(tmp_path / "in", **texts("a.de a.en"))
+    write(tmp_path / "far" / "b", **DE_EN)
+    places = [tmp_path / "in" / "a.de", tmp_path / "in" / "a.en", tmp_path / "far" / "b"]
+    found = recognise(places, files_of(places, tmp_path / "unpacked", tmp_path / "run"), ALL)
+    assert listed(found) == {"a": (None, "de en"), "b/a": (None, "de en")} and not found.unused
+
+
 def test_sides_without_a_language(tmp_path, refused):
     write(tmp_path / "in", train_src="a\n", train_tgt="b\n")
     with refused.raised("sides without a language", names="--pairs"):
@@ -304,7 +336,8 @@ def test_some_of_it(tmp_path):
         ("a text that is not there", DE_EN, Selection(corpora=("b",)), "--corpora"),
         ("unknown columns", {"x_tsv": "Hallo\tHello\t0.3\n"}, ALL, "two columns"),
         ("an unknown pair", {"x_tsv": "Hallo\tHello\n"}, ALL, "--pairs"),
-        ("no folder", None, ALL, "FOLDER"),
+        ("no folder", None, ALL, "TEXT"),
+        ("a backup or Bashkir", texts("a.de a.en a.bak"), ALL, "Bashkir"),
     ],
 )
 def test_refused(case, files, wanted, names, tmp_path, refused):
