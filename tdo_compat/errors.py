@@ -134,7 +134,7 @@ def _line(kind: type[BaseException], value: BaseException) -> str | None:
             return _no_memory(type(reason).__name__, str(reason))
         return " ".join(text.split("\n\t")[:2])
     if issubclass(kind, KeyboardInterrupt):
-        return "interrupted"
+        return "; ".join(["interrupted", *map(str, value.args)])  # what is kept, if known
     if isinstance(value, OSError) and value.errno in PLACES and isinstance(value.filename, str):
         return f"{value.filename}: {value.strerror}"
     if isinstance(value, OSError) and value.errno in FULL:

@@ -23,7 +23,7 @@ from tdo_plugin.errors import UserError
 from tdo_plugin.experiments.machine import Machine, Slot
 from tdo_plugin.experiments.progress import STOCK, Progress
 from tdo_plugin.experiments.slurm_jobs import Job, SlurmJobs
-from tdo_plugin.experiments.steps import SCRIPT, Command, Graph, Step, remove
+from tdo_plugin.experiments.steps import SCRIPT, Command, Graph, Step, remove, shown
 from tdo_plugin.installation import FILES
 from tdo_plugin.launch import training as launch
 from tdo_plugin.launch.slurm_script import START, job_script
@@ -36,6 +36,7 @@ from tdo_plugin.runtime.memory import PeakMemory, gib, machine_memory
 from tdo_plugin.runtime.signals import GOES_ON, ended_by_signal
 
 TDO = (sys.executable, "-m", "tdo_plugin")
+KEPT = "finished steps are kept, and of a running training its last checkpoint"
 EVERY = 30.0  # seconds between lines about running steps
 PARTLY = ("scores", "report")  # kinds whose commands exit with 1 if something is missing
 KILLED = -signal.SIGKILL, 128 + signal.SIGKILL  # its own end, and of a process that it waited for
@@ -59,6 +60,7 @@ class Runner:
         self._progress = Progress(graph)
         self._troubles: dict[str, str] = {}  # failed or blocked steps, and why
         self._parts: dict[str, str] = {}  # incomplete steps, and what is missing
+        self._shown: set[str] = set()  # trainings whose stock command was shown
 
     def run(
         self, goals: Sequence[str], stale: Iterable[Path] = (), fresh: Sequence[Step] = ()
@@ -96,6 +98,8 @@ class Runner:
                         done, _ = wait(running, EVERY, FIRST_COMPLETED)
                         if not done:
                             under_way = [step for step, _ in running.values()]
+                            for step in under_way:
+                                self._show_stock(step)
                             self._say(self._progress.line(under_way, waiting, slots))
                         for future in done:
                             step, slot = running.pop(future)
@@ -105,7 +109,9 @@ class Runner:
                             if step.kept_back(self._troubles):
                                 self._troubles[step.name] = ""
                                 waiting.remove(step)
-                except BaseException:
+                except BaseException as error:
+                    if isinstance(error, (KeyboardInterrupt, SystemExit)):
+                        self._say(f"stopping; {KEPT}")
                     self._jobs.stop()
                     raise
         whys = {**self._troubles, **self._parts}
@@ -161,9 +167,16 @@ class Runner:
         record.end(seconds)
         held = f", peak memory {peak}" if step.kind == "training" and peak.bytes else ""
         self._say(f"{step.name}: done in {duration(seconds)}{held}")
-        if step.kind == "training" and (stock := _stock(log)):
-            self._say(stock)
+        self._show_stock(step)
         return ""
+
+    def _show_stock(self, step: Step) -> None:
+        """Show a training's stock command once, as soon as its log has it."""
+        if step.kind != "training" or step.name in self._shown:
+            return
+        if stock := _stock(self._graph.log(step.name)):
+            self._say(stock)
+            self._shown.add(step.name)
 
     def _describe_end(self, code: int | None, step: Step, peak: PeakMemory) -> str:
         """How a step ended that did not end well."""
@@ -198,6 +211,8 @@ class Runner:
         for path in (log, *step.leaves):
             path.parent.mkdir(parents=True, exist_ok=True)
         self._say(f"{step.name}{': resumed' if goes_on else ''}")
+        for command in step.commands:
+            self._say(shown(command))
         if step.text:
             step.text.unlink(missing_ok=True)
 
@@ -278,8 +293,11 @@ def _process(command: Command) -> Command:
 
 def _stock(log: Path) -> str:
     """The stock command at the beginning of a training log."""
-    with log.open(encoding="utf-8", errors="replace") as stream:
-        found = STOCK.search(stream.read(1 << 16))
+    try:
+        with log.open(encoding="utf-8", errors="replace") as stream:
+            found = STOCK.search(stream.read(1 << 16))
+    except FileNotFoundError:  # a job in the queue
+        return ""
     return found[0] if found else ""
 
 

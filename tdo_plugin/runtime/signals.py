@@ -58,6 +58,9 @@ def ended_by_signal(what: str = "", hint: str = "") -> Iterator[None]:
     before = {number: signal.signal(number, end) for number in answered}
     try:
         yield
+    except KeyboardInterrupt as error:
+        error.args = error.args or ((hint,) if hint else ())
+        raise
     except _EndedError as error:
         error.hint = error.hint or hint
         if what:

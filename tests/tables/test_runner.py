@@ -5,6 +5,7 @@ import re
 import signal
 import subprocess
 import sys
+import time
 from functools import partial
 from pathlib import Path
 
@@ -273,7 +274,7 @@ def test_commands_end_with_a_run_that_is_killed(tmp_path, monkeypatch):
     until(lambda: not commands(), 20)
 
 
-def test_how_far_it_is(tmp_path):
+def test_how_far_it_is(tmp_path, monkeypatch):
     table = planned(tmp_path, "table1")
     graph = table.plan.graph
     trainings = [step for step in graph if step.kind == "training"]
@@ -287,9 +288,27 @@ def test_how_far_it_is(tmp_path):
     assert progress.line(trainings[:2], trainings[2:], 2) == (
         "base/training: update 20 of 100, loss 4.5 | tdo/training: starting"
     )
-    progress.paces["base/training"].since -= 30
-    log.write_text("train_inner | loss=4.0, num_updates=30, lr=1\n")
-    line = progress.line(trainings[:2], trainings[2:], 2)
-    assert line.startswith("base/training: update 30 of 100, loss 4.0, 4 min to go | ")
-    assert line.endswith("(about 7 min to go in total)")
-    assert last_line(log) == "train_inner | loss=4.0, num_updates=30, lr=1"
+    inner = "train_inner | loss=4.0, num_updates=30, lr=1, wall=90"
+    log.write_text(f"{inner}\n")
+    now = time.monotonic()
+    lines = []
+    for later in (0, 60, 1_000):  # it falls between two lines of the log
+        monkeypatch.setattr(time, "monotonic", lambda later=later: now + later)
+        lines.append(progress.line(trainings[:2], (), 2))
+    assert lines[0].startswith("base/training: update 30 of 100, loss 4.0 | ")
+    assert [line.split("; ")[1] for line in lines] == [
+        f"training: {left} to go" for left in ("5 min", "5 min", "5 min")
+    ]
+    alone = progress.line(trainings[:1], (), 2)
+    assert alone == "base/training: update 30 of 100, loss 4.0"
+    assert last_line(log) == inner
+
+
+def test_how_far_a_translation_is(tmp_path):
+    graph = planned(tmp_path, "table1").plan.graph
+    step = next(step for step in graph if step.kind == "translation")
+    log = graph.log(step.name)
+    log.parent.mkdir(parents=True)
+    log.write_text("de-en: 255 sentences; 1 of 6 directions, 300 of 1,530 sentences, 9.1 sent")
+    shown = Progress(graph).line([step], (), 1)
+    assert shown == f"{step.name}: 1 of 6 directions, 300 of 1,530 sentences"

@@ -12,6 +12,8 @@ from tdo_compat.errors import bounded
 from tdo_plugin.evaluation.decoding.decoding_jobs import AnyJob
 from tdo_plugin.evaluation.decoding.pool import Event
 
+EVERY = 20.0  # seconds without a line, unless on a terminal
+
 
 class ProgressDisplay:
     """Jobs done, sentences per second, time left.
@@ -31,7 +33,7 @@ class ProgressDisplay:
         self.stream = stream = stream or sys.stderr
         self.done = self.seen = 0
         self._of_job: dict[AnyJob, int] = {}
-        self.start = time.monotonic()
+        self.start = self.said = time.monotonic()
         self.bar = None
         if stream.isatty():
             from tqdm import tqdm
@@ -47,6 +49,8 @@ class ProgressDisplay:
             self.start = time.monotonic()  # exclude the time to load the model
         if event.kind == "sentences":
             self._count(event.job, event.sentences)
+            if self.bar is None and time.monotonic() - self.said > EVERY:
+                self._say(self._state())
         if event.kind not in ("done", "failed"):
             return
         self._count(event.job, event.job.sentences - self._of_job.get(event.job, 0))
@@ -70,6 +74,7 @@ class ProgressDisplay:
             self.bar.update(sentences)
 
     def _say(self, line: str) -> None:
+        self.said = time.monotonic()
         if self.bar is not None:
             self.bar.write(bounded(line), file=self.stream)
         else:
@@ -83,6 +88,7 @@ class ProgressDisplay:
         rate = self.seen / max(time.monotonic() - self.start, 1e-9)
         left = max(self.sentences - self.seen, 0) / max(rate, 1e-9)
         return (
-            f"{self.done} of {self.units} {self.unit}, {rate:.1f} sentences/s, "
+            f"{self.done} of {self.units} {self.unit}, {self.seen:,} of {self.sentences:,} "
+            f"sentences, {rate:.1f} sentences/s, "
             f"{timedelta(seconds=round(left))} left"
         )
