@@ -23,7 +23,7 @@ GROUPS = {
         "setup, doctor": "install fairseq; what is wrong, its fix",
     },
     "data": {
-        "prepare": "make a corpus ready for training",
+        "prepare, preprocess": "a corpus, or your text, ready for training",
         "inspect": "sizes, lengths, batches of a data folder",
         "monolingual, backtranslate": "extra training data from monolingual text",
     },
@@ -53,7 +53,7 @@ GROUPS = {
         "bench": "speed and memory compared with fairseq",
     },
 }
-ALSO = ("preprocess", "corpus", "describe", "flags", "collect")
+ALSO = ("corpus", "describe", "flags", "collect")
 COMMANDS = (
     *(name for lines in GROUPS.values() for names in lines for name in names.split(", ")),
     *ALSO,

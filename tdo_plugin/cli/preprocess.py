@@ -165,9 +165,15 @@ def _add_segmentation(group: argparse._ArgumentGroup) -> None:
 
 def _add_run(group: argparse._ArgumentGroup) -> None:
     add = group.add_argument
-    add("--workers", type=int, default=1, metavar="N", help="processes to use (default 1)")
+    add("--workers", type=int, metavar="N", help="processes (default: one per CPU core)")
     add("--fresh", action="store_true", help="remake the folder even if it exists")
     add("--dry-run", action="store_true", help="only print the stock fairseq commands")
+
+
+def _workers(args: argparse.Namespace) -> int:
+    from tdo_plugin.launch.environment import cores
+
+    return cores() if args.workers is None else int(args.workers)
 
 
 def _codes(text: str) -> tuple[str, ...]:
@@ -237,11 +243,11 @@ def _run(args: argparse.Namespace, text: Path) -> int:
         args.model_of,
     )
     if args.dry_run:
-        for words in stock_commands(folder, args.out.resolve(), settings, args.workers):
+        for words in stock_commands(folder, args.out.resolve(), settings, _workers(args)):
             print(show_command(words))
         return 0
     with alone(args.out, "DATA"):
-        preprocess(folder, args.out, settings, args.workers, args.fresh)
+        preprocess(folder, args.out, settings, _workers(args), args.fresh)
     return 0
 
 

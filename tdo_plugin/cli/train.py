@@ -66,7 +66,7 @@ def _options(parser: argparse.ArgumentParser) -> None:
     scale_option(parser)
     machine_options(parser)
     add(
-        "--workers",
+        "--processes",
         type=int,
         default=1,
         metavar="N",
@@ -94,7 +94,7 @@ def run(args: argparse.Namespace) -> int:
     save_dir = (args.save_dir or Path("checkpoints") / system).resolve()
     gpus = gpus_here(args)
     place = RENDEZVOUS if args.slurm and args.nodes > 1 else args.rendezvous
-    machine = Machine(gpus, args.nodes, place, args.workers)
+    machine = Machine(gpus, args.nodes, place, args.processes)
     precision = precision_here(args, config, gpus)
     lines = tuple(config.lines())
     flags = [*config.words(), *extra]
@@ -177,7 +177,7 @@ def _submit(
     words += ["--scale", named.setting.scale] if named.setting else []
     words += ["--save-dir", str(save_dir)]
     words += ["--gpus", str(machine.gpus)] if machine.gpus else ["--cpu"]
-    words += ["--workers", str(machine.processes)] if machine.processes > 1 else []
+    words += ["--processes", str(machine.processes)] if machine.processes > 1 else []
     words += ["--precision", args.precision] if args.precision else []
     if machine.rendezvous:
         words += ["--nodes", str(machine.nodes), "--rendezvous", machine.rendezvous]

@@ -26,6 +26,7 @@ RENAMED = {
     "--output": "--out",
     "--quantization": "--precision",
     "--share-center": "--share-hub",
+    "--workers": "--processes",
 }
 _WHOLE = re.compile(r"[+-]?[0-9]{1,20}")
 
@@ -59,8 +60,18 @@ def seed(text: str) -> int:
     return whole(text, 0, SEEDS - 1)
 
 
+def meaning(action: argparse.Action) -> str | None:
+    """The help of an option with its default, if it has one that the help does not state."""
+    text, default = action.help, action.default
+    unset = default is False or default in (None, argparse.SUPPRESS, "", (), [])
+    return text if unset or not text or "default" in text else f"{text} (default: %(default)s)"
+
+
 class Layout(argparse.HelpFormatter):
     """Wraps a paragraph as argparse does, and keeps text with several lines unchanged."""
+
+    def _get_help_string(self, action: argparse.Action) -> str | None:
+        return meaning(action)
 
     def _fill_text(self, text: str, width: int, indent: str) -> str:
         return text if "\n" in text else super()._fill_text(text, width, indent)

@@ -47,10 +47,10 @@ class Machine:
         if self.nodes < 1:
             raise UserError(f"`--nodes` must be at least 1; it is {self.nodes}")
         if self.processes < 1:
-            raise UserError(f"`--workers` must be at least 1; it is {self.processes}")
+            raise UserError(f"`--processes` must be at least 1; it is {self.processes}")
         if self.gpus and self.processes > 1:
             raise UserError(
-                f"`--workers` must be left out with GPUs, which have one process each; it is "
+                f"`--processes` must be left out with GPUs, which have one process each; it is "
                 f"{self.processes} (--cpu disables GPUs)"
             )
         if self.nodes > 1 and not self.rendezvous:
@@ -92,7 +92,7 @@ def batching(
         batches = total // here
         fitting = max(count for count in range(1, machine.workers) if batches % count == 0)
         raise UserError(
-            f"`{'--gpus' if machine.gpus else '--workers'}` x `--nodes` must divide the config's "
+            f"`{'--gpus' if machine.gpus else '--processes'}` x `--nodes` must divide the config's "
             f"{total} tokens per update into batches of {here}; it is {machine.workers} "
             f"(use {fitting}, or give --update-freq)"
         )

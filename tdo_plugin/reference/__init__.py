@@ -6,7 +6,7 @@
 from collections.abc import Callable
 
 from tdo_plugin.installation import FILES
-from tdo_plugin.reference.command_page import commands
+from tdo_plugin.reference.command_page import command_pages, commands
 from tdo_plugin.reference.fairseq_page import fairseq_options
 from tdo_plugin.reference.library_pages import experiments, prepared_corpora
 from tdo_plugin.reference.option_pages import model_options, training_options
@@ -14,6 +14,7 @@ from tdo_plugin.reference.option_pages import model_options, training_options
 FOLDER = FILES / "docs" / "reference"
 PAGES: dict[str, Callable[[], str]] = {
     "commands.md": commands,
+    **command_pages(),
     "experiments.md": experiments,
     "fairseq-options.md": fairseq_options,
     "model-options.md": model_options,

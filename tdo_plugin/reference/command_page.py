@@ -1,11 +1,12 @@
-"""Every command of `tdo` with its arguments and options, from the parser."""
+"""A page for each command of `tdo`, and one that lists them, from the parser."""
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 
-from tdo_plugin.cli import ALSO, GROUPS, build_parser
+from tdo_plugin.cli import ALSO, COMMANDS, GROUPS, build_parser
 from tdo_plugin.reference.markdown_table import OPTION_HEAD, codes, option_rows, page, plain, table
 
 Commands = dict[str, argparse.ArgumentParser]
@@ -13,29 +14,57 @@ UNTITLED = ("positional arguments", "options")  # argparse's default group title
 
 
 def commands() -> str:
-    """Return the page of all commands, grouped as in `tdo --help`."""
+    """Return the page that lists all commands, grouped as in `tdo --help`, and shared options."""
     parser = build_parser()
-    parts = _parts(parser)
-    groups = {
-        group: [name for names in lines for name in names.split(", ")]
-        for group, lines in GROUPS.items()
-    }
-    groups["also"] = list(ALSO)
-    sections = [
-        block
-        for group, names in groups.items()
-        for block in (f"## {group.capitalize()}", *_sections({name: parts[name] for name in names}))
+    rows = [
+        (", ".join(f"[`tdo {name}`](commands/{name}.md)" for name in names.split(", ")), purpose)
+        for lines in [*GROUPS.values(), {", ".join(ALSO): "a generated corpus, model sizes, flags"}]
+        for names, purpose in lines.items()
     ]
     return page(
         "Commands",
-        "The option `--help` of each command prints the same. `tdo train` also takes fairseq's "
-        "options, those of the [models](model-options.md) and those of [losses and "
-        "tasks](training-options.md); "
-        "`tdo describe` takes those of the models. `tdo reproduce` also takes the options of its "
-        "[file of experiments](experiments.md).",
+        "Each command has a page; its option `--help` prints the same. `tdo train` also takes "
+        "fairseq's options, those of the [models](model-options.md) and those of [losses and "
+        "tasks](training-options.md); `tdo describe` takes those of the models. `tdo reproduce` "
+        "also takes the options of its [file of experiments](experiments.md).",
+        table(("command", "what for"), rows),
         table(OPTION_HEAD, option_rows(parser._optionals._group_actions, "tdo")),
-        *sections,
+        "## Which command has which option",
+        "Options of several commands, which mean the same in each.",
+        table(("option", "commands"), _shared(parser)),
     )
+
+
+def command_pages() -> dict[str, Callable[[], str]]:
+    """Return the page of each command, by file name."""
+    return {f"commands/{name}.md": partial(_command, name) for name in COMMANDS}
+
+
+def _command(name: str) -> str:
+    parser = build_parser([name])
+    return page(f"tdo {name}", *_sections(_parts(parser)))
+
+
+def _shared(parser: argparse.ArgumentParser) -> Iterator[tuple[str, str]]:
+    """Yield each option that several commands have, with the commands."""
+    having: dict[str, list[str]] = {}
+    for command, leaf in _leaves(parser):
+        for action in leaf._actions:
+            hidden = action.dest == "help" or action.help == argparse.SUPPRESS
+            if action.option_strings and not hidden:
+                having.setdefault(action.option_strings[-1], []).append(command)
+    for option, names in sorted(having.items()):
+        if len(names) > 1:
+            links = (f"[{name}](commands/{name.split()[0]}.md)" for name in names)
+            yield f"`{option}`", ", ".join(links)
+
+
+def _leaves(parser: argparse.ArgumentParser) -> Iterator[tuple[str, argparse.ArgumentParser]]:
+    for part in _parts(parser).values():
+        if _parts(part):
+            yield from _leaves(part)
+        else:
+            yield part.prog.removeprefix("tdo "), part
 
 
 def _parts(parser: argparse.ArgumentParser) -> Commands:
@@ -50,7 +79,8 @@ def _parts(parser: argparse.ArgumentParser) -> Commands:
 
 def _sections(parts: Commands) -> Iterator[str]:
     for parser in parts.values():
-        yield f"### `{parser.prog}`"
+        if parser.prog.count(" ") > 1:  # a part of a command
+            yield f"## `{parser.prog}`"
         text = plain(parser.description or "")
         yield f"{text[0].upper()}{text[1:]}."
         inner = _parts(parser)

@@ -102,7 +102,7 @@ def test_from_text_to_a_training(text, tmp_path, capsys):
     german, english = out / "work" / "text" / "de", tmp_path / "de-en.hyp"
     search = ("-s", "de", "-t", "en", "--beam", "2", "--max-len-b", "12")
     translate = ("translate", prepared().root, "--cpu")
-    file = ("--input", german, "--output", english)
+    file = ("--input", german, "--out", english)
     assert exit_code(*translate, "--path", trained(), *search, *file) == 0
     expected = zip(lines(english), lines(german), strict=True)
     kept = [row for row in expected if row[0] and row[0] != row[1]]

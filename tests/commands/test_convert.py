@@ -216,7 +216,7 @@ def test_half_precision_becomes_single(tmp_path):
 def test_languages_by_names_of_ones_own(tmp_path):
     out = tmp_path / "out"
     names = ",".join(f"{ours}={theirs}" for ours, theirs in NLLB_CODES.items())
-    convert(folder("nllb"), out, "--languages", names, family="nllb")
+    convert(folder("nllb"), out, "--langs", names, family="nllb")
     _, dictionary = loaded(out)
     convert(folder("nllb"), tmp_path / "all", family="nllb")
     _, full_dictionary = loaded(tmp_path / "all")
@@ -249,7 +249,7 @@ def test_which_layers_is_a_choice(tmp_path):
 def test_new_languages_come_behind_all_rows(tmp_path):
     text = tmp_path / "text"
     text.write_text("\n".join(["bat bi hiru lau bost sei zazpi"] * 5), encoding="utf-8")
-    added = ("--new-languages", "eus", "--like", "es", "--extend-vocabulary", text)
+    added = ("--new-langs", "eus", "--like", "es", "--extend-vocabulary", text)
     convert(folder("m2m100"), tmp_path / "old")
     output = convert(folder("m2m100"), tmp_path / "new", *added, "--new-pieces", "40")
     old_model, old = loaded(tmp_path / "old")

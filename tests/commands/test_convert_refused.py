@@ -49,18 +49,18 @@ def test_requests(refused, tmp_path):
             --stack decoder:2-5                             :: --stack
             --to tdo_encoder_decoder --stack decoder:1-4    :: --stack
             --to tdo_encoder_decoder --layers 3 --decoder encoder:1-3 :: --decoder
-            --languages en,xx                               :: xx
+            --langs en,xx                               :: xx
             --from nllb                                     :: nllb
-            --languages en                                  :: --languages
-            --languages de=en,fr                            :: de
-            --languages e-n=en,fr                           :: --languages
-            --new-languages "e s"                           :: --new-languages
-            --new-languages de                              :: --new-languages
-            --like de                                       :: --new-languages
-            --new-languages eus --new-pieces 9              :: --extend-vocabulary
-            --new-pieces 9                                  :: --new-languages
-            --new-languages eus --extend-vocabulary {none}  :: --extend-vocabulary
-            --new-languages eus --extend-vocabulary {text}  :: --new-pieces
+            --langs en                                  :: --langs
+            --langs de=en,fr                            :: de
+            --langs e-n=en,fr                           :: --langs
+            --new-langs "e s"                           :: --new-langs
+            --new-langs de                              :: --new-langs
+            --like de                                       :: --new-langs
+            --new-langs eus --new-pieces 9              :: --extend-vocabulary
+            --new-pieces 9                                  :: --new-langs
+            --new-langs eus --extend-vocabulary {none}  :: --extend-vocabulary
+            --new-langs eus --extend-vocabulary {text}  :: --new-pieces
             --to tdo_prefix_decoder_only --adaptation-dim 8 :: --adaptation-dim
             --to tdo_prefix_decoder_only --target-layer 1   :: --target-layer
             --to tdo_encoder_decoder --adaptation-dim 8     :: --adaptation-dim
@@ -137,14 +137,14 @@ def test_a_folder_is_replaced_only_when_asked(of_folder, tmp_path):
     out = tmp_path / "out"
     convert(folder("m2m100"), out, "--seed", "1")
     before = (out / "model.pt").read_bytes()
-    of_folder(folder("m2m100"), "--seed", "2", names="--force")
+    of_folder(folder("m2m100"), "--seed", "2", names="--fresh")
     assert (out / "model.pt").read_bytes() == before
-    convert(folder("m2m100"), out, "--seed", "2", "--force")
+    convert(folder("m2m100"), out, "--seed", "2", "--fresh")
     assert (out / "model.pt").read_bytes() != before
     user_folder = tmp_path / "mine"
     user_folder.mkdir()
     (user_folder / "thesis").write_text("years")
-    of_folder(folder("m2m100"), "--force", out=user_folder, names="--out")
+    of_folder(folder("m2m100"), "--fresh", out=user_folder, names="--out")
 
 
 def test_an_earlier_conversion_outlives_one_that_fails(tmp_path, monkeypatch):
@@ -166,7 +166,7 @@ def test_an_earlier_conversion_outlives_one_that_fails(tmp_path, monkeypatch):
             os.kill(os.getpid(), signal.SIGTERM)
         return rename(self, target)
 
-    options = ["--from", "m2m100", "--to", "tdo_transformer", "--out", out, "--force"]
+    options = ["--from", "m2m100", "--to", "tdo_transformer", "--out", out, "--fresh"]
     words = ["convert", *map(str, (folder("m2m100"), *options))]
     with kept_logging():
         monkeypatch.setattr(Path, "rename", failing)

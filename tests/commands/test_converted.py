@@ -22,7 +22,7 @@ from support.pretrained import convert, facts, folder, loaded
 from tdo_compat.checkpoint import safe_load
 
 TABLE = "core.embeddings.source.weight"
-OURS = ("--languages", "en,de,fr,es")
+OURS = ("--langs", "en,de,fr,es")
 # as `fine_tuned` trains; the architecture is that of the conversion
 FINE_TUNED = (
     *("--arch", "tdo_transformer", "--tdo-layers", "4", "--tdo-target-layer", "2"),
@@ -138,6 +138,6 @@ def test_a_corpus_is_prepared_in_the_originals_pieces(refused, tmp_path):
     assert (data / "dict.de.txt").read_bytes() == (out / "dict.txt").read_bytes()
     assert (data / "spm.model").read_bytes() == (out / "spm.model").read_bytes()
     other = tmp_path / "other"
-    convert(folder("m2m100"), other, *OURS, "--new-languages", "eus")
+    convert(folder("m2m100"), other, *OURS, "--new-langs", "eus")
     refused(*command, "--model-of", other, names="--out", case="another model")
     refused(*command, "--vocab-size", "50", names="--model-of")

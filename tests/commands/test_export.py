@@ -211,7 +211,7 @@ def test_tags_are_those_that_the_folder_records(refused, tmp_path):
     for tags in ({}, None, dict.fromkeys(("en", "de", "fr"), "[en]"), {"en": 1}):
         config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
         (folder / "config.json").write_text(json.dumps(config | {"tdo_tags": tags}))
-        command = ("convert", folder, "--from", "m2m100", *words, "--force")
+        command = ("convert", folder, "--from", "m2m100", *words, "--fresh")
         refused(*command, names="`tdo_tags` in", case=str(tags))
 
 
@@ -260,7 +260,7 @@ def test_the_card_says_what_is_known():
 
 def test_weights_in_half_precision(tmp_path):
     out = tmp_path / "half"
-    export(trained(*PLAIN), out, "--dtype", "bfloat16")
+    export(trained(*PLAIN), out, "--precision", "bfloat16")
     tensors = load_file(out / "model.safetensors").values()
     assert {tensor.dtype for tensor in tensors} == {torch.bfloat16}
     assert json.loads((out / "config.json").read_text())["dtype"] == "bfloat16"
@@ -332,8 +332,8 @@ def test_mistakes(refused, tmp_path):
     refused.rows(
         """
         export {model} {out} --to hf
-            --quantization int8                             :: --quantization
-            --to ctranslate2 --dtype float16                :: --dtype
+            --precision int8                             :: --precision
+            --to ctranslate2 --precision float16                :: --precision
         export {two_stages} {out} --to ctranslate2          :: layer by layer
         export {model}:{model} {out} --to hf                :: CHECKPOINT
         export {folder} {out} --to hf --average most        :: --average

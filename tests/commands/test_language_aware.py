@@ -111,7 +111,7 @@ def aware(folder):
 
 def test_extended_decoded_and_trained_on(tmp_path, capsys):
     trained, output = aware() / "checkpoint_last.pt", tmp_path / "new" / "extended.pt"
-    words = ("--path", trained, "--languages", "it,pt", "--like", "es", "--output", output)
+    words = ("--path", trained, "--langs", "it,pt", "--like", "es", "--out", output)
     printed, _ = told(capsys, "extend", databin(), *words)
     flags = ("--langs", "en,de,fr,es,it,pt", "--tdo-masked-tags", "2")
     assert f"--finetune-from-model {output} {' '.join(flags)}" in printed
@@ -142,12 +142,12 @@ def test_mistakes_of_extend(refused, tmp_path):
     train(tmp_path, *base, *stock, "--encoder-layers", "1", *CROSS_ENTROPY, "--max-update", "1")
     refused.rows(
         """
-        extend {data} --path {trained} --output {new}
-            --languages de              :: --languages
-            --languages ,               :: --languages
-            --languages it --like xx    :: --like
-            --languages it --output {existing} :: --force
-            --languages it --path {stock} :: multilingual
+        extend {data} --path {trained} --out {new}
+            --langs de              :: --langs
+            --langs ,               :: --langs
+            --langs it --like xx    :: --like
+            --langs it --out {existing} :: --fresh
+            --langs it --path {stock} :: multilingual
         """,
         data=databin(),
         trained=aware() / "checkpoint_last.pt",

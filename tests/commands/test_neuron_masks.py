@@ -107,7 +107,7 @@ def test_averaged(begun, tmp_path):
     _, _, on = begun
     train(tmp_path / "run", *on, "--max-update", "4", "--save-interval-updates", "2")
     average = tmp_path / "average.pt"
-    words = ["average", "--inputs", str(tmp_path / "run"), "--last", "2", "--output", str(average)]
+    words = ["average", "--path", str(tmp_path / "run"), "--last", "2", "--out", str(average)]
     assert cli.main(words) == 0
     stored = safe_load(tmp_path / "run" / "checkpoint_last.pt")["model"]
     averaged = safe_load(average)["model"]
@@ -123,19 +123,19 @@ def test_erased(begun, refused, tmp_path):
     path, out = tmp_path / "run" / "checkpoint_last.pt", tmp_path / "ablated.pt"
     refused.rows(
         """
-        neurons ablate --path {path} --output {out}
+        neurons ablate --path {path} --out {out}
             --general 1.5                 :: --general
             --specific 0.5                :: --pair
             --specific 0.5 --pair en-xx   :: --pair
             --general 0.5 --path {start}  :: --tdo-neuron-masks
-        extend {data} --path {path} --output {out} --languages it :: --tdo-neuron-masks
+        extend {data} --path {path} --out {out} --langs it :: --tdo-neuron-masks
         """,
         path=path,
         out=out,
         start=start,
         data=databin(),
     )
-    words = ["neurons", "ablate", "--path", str(path), "--output", str(out), "--general", "1"]
+    words = ["neurons", "ablate", "--path", str(path), "--out", str(out), "--general", "1"]
     assert cli.main(words) == 0
     stored = safe_load(out)["model"]
     assert not stored["core.neurons.general"].any()

@@ -149,9 +149,9 @@ FAIRSEQ = {
 }
 TDO = {
     "translate": "translate {data} --path {path} --pairs de-en --out {folder}/out {small}",
-    "average": "average --inputs {path} {trained} --output {folder}/average.pt",
-    "extend": "extend {data} --path {path} --languages nl --output {folder}/extended.pt",
-    "neurons ablate": "neurons ablate --path {path} --general 0.5 --output {folder}/ablated.pt",
+    "average": "average --path {path} {trained} --out {folder}/average.pt",
+    "extend": "extend {data} --path {path} --langs nl --out {folder}/extended.pt",
+    "neurons ablate": "neurons ablate --path {path} --general 0.5 --out {folder}/ablated.pt",
     "convert": "convert {path} --from m2m100 --to tdo_transformer --out {folder}/new",
     "score-lm": "score-lm {data} --path {path} --pairs de-en --cpu",
     "neurons importance": "neurons importance --path {path} --data {data} --sentences 2 --cpu"

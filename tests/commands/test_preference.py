@@ -144,7 +144,7 @@ def test_long_sentences_are_left_out_of_all_languages(preference, tmp_path):
         for same in zip(*lines.values(), strict=True)
     )
     middle = longest[TEST_SENTENCES // 2]
-    words = ("--path", checkpoint(), "--languages", "de,fr", "--form", "sentence", "--no-figures")
+    words = ("--path", checkpoint(), "--langs", "de,fr", "--form", "sentence", "--no-figures")
     for limit in (middle, middle - 1):
         printed, _ = preference(*words, "--longest", limit)
         count = sum(length <= limit for length in longest)
@@ -200,9 +200,9 @@ def test_mistakes_leave_nothing(refused, tmp_path):
     refused.rows(
         """
         preference --cpu --data {data} --out {out} --path
-            {path} --languages de,es     :: es
+            {path} --langs de,es     :: es
             {path} --pairs de-es         :: de-es
-            {path} --languages en,de     :: --pairs
+            {path} --langs en,de     :: --pairs
             {path} --longest 3           :: --longest
             {path} --variance 1          :: --sentences
             {path} --out {data}          :: --out

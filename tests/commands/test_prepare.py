@@ -187,7 +187,7 @@ def test_text_of_ones_own_in_every_form(tmp_path):
     by_form = []
     for form in ("pairs", "gzip", "table"):
         text, out = write_own(tmp_path / form, form), tmp_path / f"{form}-data"
-        flags = ("--from", text, "--centre", "en", "--out", out, *SMALL)
+        flags = ("--from", text, "--hub", "en", "--out", out, *SMALL)
         assert main(["prepare", *map(str, flags)]) == 0
         by_form.append(contents(out))
     data = read_data_folder(tmp_path / "table-data")

@@ -90,7 +90,7 @@ def test_bad_text(tmp_path, elsewhere, refused):
     for name, (form, spoil, names) in BAD_TEXT.items():
         text, out = write_own(tmp_path / name, form), elsewhere / name
         spoil(text)
-        words = ("prepare", "--from", text, "--centre", "en", "--out", out, *SMALL)
+        words = ("prepare", "--from", text, "--hub", "en", "--out", out, *SMALL)
         refused(*words, names=names)
         assert not is_whole(out)
 
@@ -98,7 +98,7 @@ def test_bad_text(tmp_path, elsewhere, refused):
 @pytest.mark.full
 def test_mended_text_goes_on(tmp_path, elsewhere, refused):
     text, out = write_own(tmp_path / "text", "pairs"), elsewhere / "out"
-    words = ("prepare", "--from", text, "--centre", "en", *SMALL, "--out")
+    words = ("prepare", "--from", text, "--hub", "en", *SMALL, "--out")
     assert main([*map(str, words), str(tmp_path / "right")]) == 0
     whole = (text / "train.en-de.de").read_bytes()
     _shorten(text)

@@ -32,7 +32,7 @@ FLAGS = ("--vocab-size", "120", "--normalization", "identity")
 def text(tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("corpus") / "text"
     sizes = ("--train", "300", "--valid", "6", "--test", "6", "--seed", "1")
-    assert main(["corpus", "--out", str(folder), "--languages", "en,de,fr", *sizes]) == 0
+    assert main(["corpus", "--out", str(folder), "--langs", "en,de,fr", *sizes]) == 0
     return folder
 
 

@@ -55,7 +55,7 @@ def test_a_dry_run_shows_everything_and_writes_nothing(here, capsys):
         "train: nothing left out of cs-en, de-en",
         "recommended: tdo-instrucl, since cs-de have no training text",
         "vocabulary: 2,000 pieces", "consider NLLB-600M",
-        f"--languages cs=ces_Latn,de=deu_Latn,en=eng_Latn --out {run}/nllb",
+        f"--langs cs=ces_Latn,de=deu_Latn,en=eng_Latn --out {run}/nllb",
         "[systems.tdo-instrucl.flags]",
         f"+ tdo train {run}/tdo-instrucl/system.conf {run}/data ",
     ):  # fmt: skip

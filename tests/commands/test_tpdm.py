@@ -191,9 +191,9 @@ def test_averages_and_extensions_remember_the_newest_generator(tmp_path):
     train(tmp_path, *flags, "--max-update", "2")
     average, larger = tmp_path / "average.pt", tmp_path / "larger.pt"
     folder = str(tmp_path)
-    assert cli.main(["average", "--inputs", folder, "--last", "2", "--output", str(average)]) == 0
-    words = ["extend", str(databin()), "--path", str(average), "--languages", "it"]
-    assert cli.main([*words, "--output", str(larger)]) == 0
+    assert cli.main(["average", "--path", folder, "--last", "2", "--out", str(average)]) == 0
+    words = ["extend", str(databin()), "--path", str(average), "--langs", "it"]
+    assert cli.main([*words, "--out", str(larger)]) == 0
     newest = generator_of(last_state(tmp_path))
     for path in (average, larger):
         kept = generator_of(torch.load(path, weights_only=False))

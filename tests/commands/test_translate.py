@@ -221,7 +221,7 @@ def test_plain_text(translate, everything, tmp_path):
     printed, _ = translate("--input", "-", *languages, stdin=text)
     assert printed.split("\n")[:-1] == expected
     (tmp_path / "in.txt").write_text(text, encoding="utf-8")
-    translate("--input", tmp_path / "in.txt", *languages, "--output", tmp_path / "out.txt")
+    translate("--input", tmp_path / "in.txt", *languages, "--out", tmp_path / "out.txt")
     assert lines(tmp_path / "out.txt") == expected
 
 

@@ -131,7 +131,7 @@ def test_bad_input(refused, tmp_path, monkeypatch):
             --lenpen nan                                    :: --lenpen
             --seed -1                                       :: --seed
             --average best-2                                :: --average
-            --output x                                      :: --output
+            --out x                                      :: --out
             --out {data}/dict.txt                           :: --out
             --path ""                                       :: --path
         translate {data} --cpu --path {model} --input

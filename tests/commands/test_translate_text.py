@@ -105,9 +105,9 @@ def test_files_are_refused_at_once(refused, no_model, tmp_path):
     (tmp_path / "folder").mkdir()
     (tmp_path / "latin").write_bytes(b"Haus\n" * 9000 + b"sch\xf6n\n")
     refused(*command(), "--input", tmp_path / "latin", names="UTF-8")
-    words = (*command(), "--input", text_file(tmp_path, *GERMAN), "--output")
+    words = (*command(), "--input", text_file(tmp_path, *GERMAN), "--out")
     for place in ("folder", "no/such/out.txt", "in.txt/out.txt", "x" * 250):
-        refused(*words, tmp_path / place, names="--output")
+        refused(*words, tmp_path / place, names="--out")
 
 
 @pytest.mark.parametrize("mode", [("--input", "-"), ("--interactive",)], ids=" ".join)
@@ -122,7 +122,7 @@ def test_a_reader_that_is_gone_ends_it_quietly(translate, monkeypatch, mode):
 def test_a_failure_leaves_the_old_output(translate, tmp_path):
     output = text_file(tmp_path, "old").rename(tmp_path / "out.txt")
     source = text_file(tmp_path, *GERMAN)
-    translate("--input", source, "--output", output, languages=("de", "xx"), code=2)
+    translate("--input", source, "--out", output, languages=("de", "xx"), code=2)
     assert output.read_text(encoding="utf-8") == "old\n"
     assert not list(tmp_path.glob("*.partial"))
 
@@ -132,7 +132,7 @@ def test_over_long_lines_leave_the_others(translate, monkeypatch, tmp_path):
     (first, second), _ = translate("--input", text_file(tmp_path, *GERMAN))
     source = text_file(tmp_path, GERMAN[0], "", LONG, GERMAN[1])
     output = tmp_path / "out.txt"
-    _, messages = translate("--input", source, "--output", output, code=1)
+    _, messages = translate("--input", source, "--out", output, code=1)
     assert output.read_text(encoding="utf-8") == f"{first}\n\n\n{second}\n"
     (warning,) = [line for line in messages if line.startswith("warning")]
     assert warning.startswith(

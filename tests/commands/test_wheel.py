@@ -85,7 +85,7 @@ def test_from_nothing_to_a_report(tdo: Callable[..., str]) -> None:
     found = tdo("doctor")
     assert "(wheel, files in " in found and "all is well" in found
     assert f"tdo_plugin {__version__}\n" in tdo("--version")
-    tdo("corpus", "--out", "text", "--languages", "en,de,fr", "--train", 300, "--valid", 10)
+    tdo("corpus", "--out", "text", "--langs", "en,de,fr", "--train", 300, "--valid", 10)
     tdo("preprocess", "text", "data", "--vocab-size", 400)
     tdo("train", SYSTEM, "data", "--cpu", "--max-update", 4, "--save-dir", "model")
     words = ("--path", "model/checkpoint_last.pt", "--out", "translated", "--cpu")

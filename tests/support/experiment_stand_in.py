@@ -32,7 +32,7 @@ def main() -> int:
     if command == "train":
         pause = float(os.environ.get("TRAINS", pause))
         return train(Path(options["--save-dir"]), words, pause)
-    out = Path(options.get("--output") or options.get("--out") or words[1])
+    out = Path(options.get("--out") or options.get("--out") or words[1])
     names = {"score": "scores.json", "report": "index.html"}
     file = out if out.suffix else out / names.get(command, "made")
     inputs = [word for word in words if "/" in word and not word.startswith(str(out))]

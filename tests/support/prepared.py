@@ -21,7 +21,7 @@ TASK = ("--langs", LANGUAGES, "--lang-pairs", PAIRS)
 def _corpus(folder: Path) -> None:
     text, out = folder / "text", folder / "data"
     sizes = ("--train", "60", "--valid", "6", "--test", str(TEST_SENTENCES), "--seed", "1")
-    assert main(["corpus", "--out", str(text), "--languages", LANGUAGES, *sizes]) == 0
+    assert main(["corpus", "--out", str(text), "--langs", LANGUAGES, *sizes]) == 0
     small = ("--vocab-size", "150", "--normalization", "identity", "--workers", "1")
     assert main(["preprocess", str(text), str(out), *small]) == 0
 

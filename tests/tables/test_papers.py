@@ -151,7 +151,7 @@ def test_figures_of_the_tdo_paper_have_a_place_for_every_system() -> None:
     for number, models in ((1, 3), (4, 5 + 2)):
         drawn = words(planned("tdo", f"figure{number}"), "drawing")
         (preference,) = (command for command in drawn if command[0] == "preference")
-        assert "--languages=ar,he,zh,hr,vi,ja" in preference
+        assert "--langs=ar,he,zh,hr,vi,ja" in preference
         assert sum(word.endswith("/average.pt") for word in preference) == models
 
 
@@ -313,11 +313,11 @@ def test_ablations_are_those_of_the_paper() -> None:
     table = planned("neurons", "figure5", seeds=2)
     made = [c for c in words(table, "made") if c[1] == "ablate"]
     ablated = [" ".join(c[c.index("--seed") + 2 : -1]) for c in made]
-    assert all(c[-1] == "--force" for c in made)  # a file of before that was not noted
+    assert all(c[-1] == "--fresh" for c in made)  # a file of before that was not noted
     pairs = ("it-en", "ro-it", "en-ro")
     expected = ["--general 0.2", *(f"--specific 0.5 --pair {pair}" for pair in pairs)]
     assert sorted(ablated) == sorted(2 * expected)
-    outs = {value(c, "--output") for c in made}
+    outs = {value(c, "--out") for c in made}
     paths = {value(c, "--path") for c in words(table, "translation")}
     assert outs < paths and len(paths - outs) == 2
     assert {Path(out).parent.name for out in outs} == {"multilingual-1", "multilingual-2"}

@@ -95,7 +95,7 @@ def test_what_is_gone_or_depends_on_something_else_now_is_made_anew(tmp_path, mo
 def test_files_of_a_step_are_written_as_they_are(tmp_path):
     graph, run_folder = Graph(tmp_path / "run"), tmp_path / "run"
     file, out = run_folder / "cells.json", run_folder / "out"
-    text, command = '{"label": "one\u2028line"}\n', ("average", "--output", str(out))
+    text, command = '{"label": "one\u2028line"}\n', ("average", "--out", str(out))
     graph.add(Step("out/made", "made", (command,), (), (out,), {file: text}))
     assert runner_of(graph).run(["out/made"]) == {}
     assert file.read_text(encoding="utf-8") == text

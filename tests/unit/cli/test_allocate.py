@@ -71,7 +71,7 @@ def test_every_way_has_a_row_for_each_pair(written, by, second):
 
 
 def test_relative_to_each_pair_s_mean(written):
-    options = ("--general", 0, "--threshold", 1, "--force")
+    options = ("--general", 0, "--threshold", 1, "--fresh")
     assert allocate(*options) == 0
     plain = Masks.read(Path("masks")).modules[NAME]
     assert allocate(*options, "--relative") == 0
@@ -87,7 +87,7 @@ def test_some_pairs(written):
     masks = Masks.read(Path("masks"))
     assert masks.pairs == ("it-en", "ro-en")
     assert masks.modules[NAME].int().tolist() == [[1, 1, 0], [1, 0, 1]]
-    assert allocate("--pairs", "ro-en", "--general", 0, "--threshold", 1, "--force") == 0
+    assert allocate("--pairs", "ro-en", "--general", 0, "--threshold", 1, "--fresh") == 0
     assert Masks.read(Path("masks")).modules[NAME].all()
 
 
@@ -103,7 +103,7 @@ def test_pairs_that_go_without_are_told_in_a_line_each(written, capsys):
         "tdo neurons allocate: warning: no specific neuron in any module: "
         "en-b, en-c, en-d, en-e and 2 more"
     )
-    assert allocate("--general", 0.5, "--force") == 0
+    assert allocate("--general", 0.5, "--fresh") == 0
     assert "no neuron at all" not in capsys.readouterr().err
 
 
@@ -121,8 +121,8 @@ def test_what_is_refused(written, refused):
             --pairs it-en,de-en       :: de-en
             --pairs it-en,            :: --pairs
             --out .                   :: --out
-            --out there               :: --force
-            --out importance --force  :: FILE
+            --out there               :: --fresh
+            --out importance --fresh  :: FILE
             --json masks              :: --json
             --json none/x             :: none/x
         neurons allocate text --out masks   :: text

@@ -194,7 +194,7 @@ def changed(**parts):
 )
 def test_different_models_are_refused(save, tmp_path, refused, second, part):
     paths = save("a.pt", checkpoint(1)), save("b.pt", second)
-    refused("average", "--inputs", *paths, "--output", tmp_path / "out.pt", names=part)
+    refused("average", "--path", *paths, "--out", tmp_path / "out.pt", names=part)
 
 
 def test_options_that_train_only_or_are_off_may_differ(save):
@@ -233,15 +233,15 @@ def test_what_is_refused(folder, save, tmp_path, refused):
         average([cut])
     refused.rows(
         """
-        average --output {out} --inputs {file}
+        average --out {out} --path {file}
             {cut}                         :: {cut}
             {foreign}                     :: {foreign}
             {file}                        :: once
             --last 1                      :: --last
-            --output {file} --force       :: --output
-            --output {folder}             :: --output
-            --output {file}/out.pt        :: --output
-        average --output {out} --inputs {folder} :: --best
+            --out {file} --fresh       :: --out
+            --out {folder}             :: --out
+            --out {file}/out.pt        :: --out
+        average --out {out} --path {folder} :: --best
             {file} --last 1               :: one folder
             --last 9                      :: 7
             --best 6                      :: 5
@@ -260,7 +260,7 @@ def test_what_is_refused(folder, save, tmp_path, refused):
 
 def test_the_command_writes_and_tells(folder, tmp_path, capsys, refused):
     out = tmp_path / "new" / "average.pt"
-    words = ("average", "--inputs", folder, "--best", "2", "--output", out)
+    words = ("average", "--path", folder, "--best", "2", "--out", out)
     text, _ = told(capsys, *words)
     assert "averaging 2 checkpoints" in text
     assert f"{folder / 'checkpoint1.pt'}: 20 updates, validation 3" in text
@@ -274,10 +274,10 @@ def test_the_command_writes_and_tells(folder, tmp_path, capsys, refused):
     assert model["source.weight"].data_ptr() == model["output.weight"].data_ptr()
 
     before = out.read_bytes()
-    refused(*words, names="--force")
+    refused(*words, names="--fresh")
     assert out.read_bytes() == before
     for more, taken in (([], [20, 50]), (["--from-update", "31"], [50, 70])):
-        told(capsys, *words, *more, "--force")
+        told(capsys, *words, *more, "--fresh")
         averaged = safe_load(out)["extra_state"]["averaged"]
         assert [entry["num_updates"] for entry in averaged] == taken
 
@@ -289,7 +289,7 @@ def test_of_a_real_training(tmp_path, capsys):
     data.train(tmp_path, *task, *data.TRAIN, *data.TDO, *data.CROSS_ENTROPY, *every)
     for option in ("--last", "--best"):
         out = tmp_path / f"average{option}.pt"
-        told(capsys, "average", "--inputs", tmp_path, option, "2", "--output", out)
+        told(capsys, "average", "--path", tmp_path, option, "2", "--out", out)
 
     averaged = safe_load(tmp_path / "average--last.pt")
     taken = [tmp_path / entry["name"] for entry in averaged["extra_state"]["averaged"]]

@@ -72,8 +72,8 @@ def test_help_fits_on_a_screen(capsys, monkeypatch):
     ("line", "present"),
     [
         ("allocate none --out masks", "neurons allocate"),
-        ("ablate --path none --output out", "neurons ablate"),
-        ("erase --path none --output out", "neurons ablate"),
+        ("ablate --path none --out out", "neurons ablate"),
+        ("erase --path none --out out", "neurons ablate"),
         ("importance --path none --data none --out out", "neurons importance"),
         ("analyze neurons importance none --out out", "neurons draw importance"),
         ("analyze neurons allocation none --out out", "neurons draw allocation"),

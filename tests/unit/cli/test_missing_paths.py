@@ -26,7 +26,7 @@ compare a=text b=text --ref gone/none -s de -t en
 compare a=text b=text --ref text --src gone/none -s de -t en
 compare a=text b=text --ref text -s de -t en --lid gone/none
 compare a=text b=text --ref text -s de -t en --metrics bleu --group @gone/none
-average --inputs gone/none --output out
+average --path gone/none --out out
 backtranslate gone/none --path {model} --text de=text --into en --out out
 backtranslate {data} --path gone/none --text de=text --into en --out out
 backtranslate {data} --path {model} --text de=gone/none --into en --out out
@@ -39,13 +39,13 @@ convert {model} --from m2m100 --to tdo_transformer --out out --dict gone/none --
 convert {model} --from m2m100 --to tdo_transformer --out out --dict text --spm gone/none
 curve updates a=gone/none
 curve losses a=gone/none
-neurons ablate --path gone/none --general 0.1 --output out
+neurons ablate --path gone/none --general 0.1 --out out
 estimate gone/none
 export gone/none out --to hf
 export {model} out --to hf --data gone/none
 export {model} out --to hf --scores gone/none
-extend gone/none --path {model} --languages es --output out
-extend {data} --path gone/none --languages es --output out
+extend gone/none --path {model} --langs es --out out
+extend {data} --path gone/none --langs es --out out
 flags gone/none
 neurons importance --path gone/none --data {data} --out out
 neurons importance --path {model} --data gone/none --out out
@@ -88,7 +88,7 @@ train own-data/tdo-instrucl gone/none --dry-run
 translate gone/none --path {model} --out out
 translate {data} --path gone/none --out out
 translate {data} --path {model} --pivot en --pivot-path gone/none --out out
-translate {data} --path {model} -s de -t en --input gone/none --output out
+translate {data} --path {model} -s de -t en --input gone/none --out out
 translate {data} --path {model} --out {new} --cpu --user-dir gone/none
 """
 # What is read after an original or a score sheet that only its own tests have:

@@ -131,7 +131,7 @@ def test_what_is_refused(refused, tmp_path, monkeypatch):
             --rows 0                               :: --rows
             --workers 0                            :: --workers
             --shard-sentences -1                   :: --shard-sentences
-            --centre en                            :: --centre
+            --hub en                            :: --hub
             --variant other                        :: --variant
             --from-file .                          :: ted19
             --from-file a.tgz                      :: ted19

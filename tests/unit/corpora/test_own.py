@@ -85,7 +85,7 @@ def test_bad_folders(refused, tmp_path):
         ({}, None, "train.X-Y.X"),
         (TESTS, None, "train.X-Y.X"),
         ({"train_de__en_de": "a"}, None, "train.de-en.en"),
-        (TEXT, "fr", "--centre"),
+        (TEXT, "fr", "--hub"),
         ({"train_tsv": "one column\n"}, None, "language codes"),
         ({"train_tsv_gz": ""}, None, "language codes"),
         ({**TEXT, **TESTS, "test_en__de_en": "a", "test_en__de_de": "a"}, None, "2 of"),

@@ -125,17 +125,17 @@ def test_bad_settings(refused, tmp_path):
     refused.rows(
         """
         corpus --out {out}
-            --languages en,xx                                     :: --languages
-            --languages en,de,en                                  :: --languages
-            --languages en                                        :: --languages
-            --languages de,fr                                     :: --center
+            --langs en,xx                                     :: --langs
+            --langs en,de,en                                  :: --langs
+            --langs en                                        :: --langs
+            --langs de,fr                                     :: --hub
             --train -1                                            :: --train
             --valid -5                                            :: --valid
             --train 1000000000000000                              :: --train
-            --languages en,de --train en-de=1000000000000000      :: --train
-            --languages en,de --train en-de=-2                    :: --train
-            --languages en,de,fr --train en-de=3                  :: --train
-            --languages en,de --train en-de=3,de-en=3             :: --train
+            --langs en,de --train en-de=1000000000000000      :: --train
+            --langs en,de --train en-de=-2                    :: --train
+            --langs en,de,fr --train en-de=3                  :: --train
+            --langs en,de --train en-de=3,de-en=3             :: --train
         """,
         out=tmp_path / "c",
     )
@@ -148,7 +148,7 @@ def test_a_folder_with_files_is_refused_unless_forced(tmp_path):
     out.mkdir()
     write_corpus(out, settings(train=3))
     before = contents(out)
-    with pytest.raises(UserError, match="`--out` must be new or empty unless `--force`"):
+    with pytest.raises(UserError, match="`--out` must be new or empty unless `--fresh`"):
         write_corpus(out, settings(train=4))
     assert contents(out) == before
     (out / "stale.txt").write_text("old")
@@ -184,15 +184,15 @@ def test_what_does_not_fit_what_is_there_is_not_added(refused, tmp_path):
     refused.rows(
         """
         corpus --add --out {out}
-            --languages de,en --center de                     :: de-en
-            --languages fr,de --center fr --test 15 --seed 2  :: --test
-            --languages fr,de --center fr --test 9            :: --test
+            --langs de,en --hub de                     :: de-en
+            --langs fr,de --hub fr --test 15 --seed 2  :: --test
+            --langs fr,de --hub fr --test 9            :: --test
         """,
         out=out,
     )
     assert contents(out) == before
     newer = before.pop("corpus.json").replace(b'"version": 1', b'"version": 2')
-    pair = ("--languages", "de,tr", "--center", "de")
+    pair = ("--langs", "de,tr", "--hub", "de")
     for record, names in (
         (b"{", "corpus.json"),
         (b'{"version": 1}', "corpus.json"),
@@ -208,7 +208,7 @@ def test_what_does_not_fit_what_is_there_is_not_added(refused, tmp_path):
 def test_a_file_in_the_way_is_refused(refused, tmp_path):
     out = tmp_path / "c"
     out.write_text("mine")
-    refused("corpus", "--force", "--out", out, names="--out")
+    refused("corpus", "--fresh", "--out", out, names="--out")
     refused("corpus", "--out", out / "below", names="--out")
     assert out.read_text() == "mine"
 

@@ -96,7 +96,7 @@ def test_what_is_refused(refused, text, tmp_path):
             --pairs en-de,tr-en,de        :: tr-en, de
             --pairs ""                    :: --pairs
             --pairs de-fr                 :: --pairs
-            --languages en,tr             :: --languages
+            --langs en,tr             :: --langs
         preprocess {data} {data}          :: {data}
         preprocess {empty} {data}         :: {empty}
         """,

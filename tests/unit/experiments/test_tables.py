@@ -73,7 +73,7 @@ def test_a_table_from_data_to_report(tmp_path):
     (_, config) = next(iter(steps(table, "training")["tdo/training"].files.items()))
     assert "--tdo-target-layer 3\n" in config
     assert words(table, "checkpoint")["tdo/checkpoint"] == (
-        "average --inputs tdo/checkpoints --last 1 --output tdo/average.pt --force"
+        "average --path tdo/checkpoints --last 1 --out tdo/average.pt --fresh"
     )
     assert words(table, "translation")["tdo/output/en-X"] == (
         "translate text/data --path tdo/average.pt --out tdo/output --pairs en-*"

@@ -79,10 +79,10 @@ def test_tags_on_the_target_are_predicted():
 
 def test_refused(refused):
     for new in ((), ("de",), ("fr", "fr")):
-        with refused.raised(f"new languages {new}", names="--languages"):
+        with refused.raised(f"new languages {new}", names="--langs"):
             Extension(["en", "de"], new)
     for new in ("../x", "pt-BR", "a b"):
-        with refused.raised(f"new language {new}", names="--languages"):
+        with refused.raised(f"new language {new}", names="--langs"):
             Extension(["en", "de"], (new,))
     with refused.raised("like a language that it does not know", names="--like"):
         Extension(["en", "de"], ["fr"], "it")
