@@ -23,7 +23,7 @@ GROUPS = {
         "setup, doctor": "install fairseq; what is wrong, its fix",
     },
     "data": {
-        "prepare, preprocess": "a corpus, or your text, ready for training",
+        "prepare, preprocess": "make a corpus or text ready for training",
         "inspect": "sizes, lengths, batches of a data folder",
         "monolingual, backtranslate": "extra training data from monolingual text",
     },

@@ -19,7 +19,7 @@ from pathlib import Path, PurePosixPath
 
 from tdo_plugin.data.textnames import enumerated, fit_code
 from tdo_plugin.errors import UserError
-from tdo_plugin.language_names import name_of
+from tdo_plugin.metrics.language_id.language_names import name_of
 from tdo_plugin.start.recognised_text import Found, Pair, Selection, Text
 from tdo_plugin.start.table_languages import texts_of
 from tdo_plugin.start.text_file_names import SIDES, TextFile, parse_name, split_of

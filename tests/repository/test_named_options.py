@@ -13,6 +13,7 @@ from fairseq.tasks import TASK_REGISTRY
 from support.option_reads import strings_of
 
 from tdo_plugin.cli import build_parser
+from tdo_plugin.launch.parser import RENAMED
 
 ROOT = Path(__file__).parents[2]
 OPTION = re.compile(r"(?<![\w-])--[a-z][a-z0-9-]*[a-z0-9]")
@@ -22,7 +23,7 @@ OTHERS = {
     "pip": "--force-reinstall --hash --no-cache-dir --no-deps",
     "sacrebleu": "--tokenize",
     "sbatch, squeue and srun": "--format --gpus-per-node --job-name --kill-on-bad-exit "
-    "--noheader --ntasks-per-node --open-mode --parsable --requeue --signal --time --user",
+    "--noheader --output --ntasks-per-node --open-mode --parsable --requeue --signal --time --user",
     "torchrun": "--nnodes --nproc-per-node --rdzv-backend --rdzv-endpoint --rdzv-id --standalone",
     # options whose names are put together, and an example of a form
     "beginnings": "--flag --lexical --max --num --reconstruction --reset --tdo",
@@ -46,6 +47,7 @@ def of_parser(parser):
 
 def known():
     yield from of_parser(build_parser())
+    yield from RENAMED
     for make in (
         options.get_preprocessing_parser,
         options.get_training_parser,

@@ -95,10 +95,10 @@ translate {data} --path {model} --out {new} --cpu --user-dir gone/none
 # test_convert_refused.py and test_cells.py.
 ELSEWHERE = {("convert", "extend_vocabulary"), ("report", "cells")}
 # Paths that are written to, and so need not be there.
-WRITTEN = {"out", "json", "output", "plot", "save_dir", "cache", "sentences"}
+WRITTEN = {"out", "json", "output", "plot", "save_dir", "cache", "sentences", "folder"}
 # Metavars of what else is no path to read, though its type is text.
 METAVARS = """
-A,B A,B=TAG A-B ADDRESS AXIS,... CELL,... D GROUP HIGH,MEDIUM HOST:PORT L L,L L,L,... LANG LANG,...
+A,B A,B=TAG A-B ADDRESS AXIS,... CELL,... D FORMAT GROUP HIGH,MEDIUM HOST:PORT L L,L L,L,... LANG LANG,...
 M M,M N N|PAIR=N,... NAME NAME,... OPTION P P,P PAPER:TABLE PAPER[:TABLE] PATTERN RULE SCALE
 SIDE[:LAYERS] SRC[,SRC...] SYSTEM SYSTEM=[LINE:]VALUE T TEXT V[,V] X decoder[:LAYERS] ...
 """

@@ -37,7 +37,7 @@ def test_what_is_refused(data, tmp_path, refused, monkeypatch):
     refused.rows(
         """
         probe positions --data {data} --cpu --out out --path
-            a.pt b.pt             :: NAME=CKPT
+            a.pt b.pt             :: NAME=MODEL
             x=a.pt x=b.pt         :: x occurs twice
             x=                    :: it is x=
             =a.pt                 :: it is =a.pt

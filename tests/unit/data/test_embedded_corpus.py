@@ -152,7 +152,7 @@ def test_a_folder_with_files_is_refused_unless_forced(tmp_path):
         write_corpus(out, settings(train=4))
     assert contents(out) == before
     (out / "stale.txt").write_text("old")
-    write_corpus(out, settings(train=4), force=True)
+    write_corpus(out, settings(train=4), fresh=True)
     assert len(lines(out / "train.en-de.en")) == 4
     assert not (out / "stale.txt").exists()
     assert [path.name for path in tmp_path.iterdir()] == ["c"]
@@ -234,7 +234,7 @@ def test_an_interrupt_leaves_nothing_half_written(tmp_path, monkeypatch, error, 
         if way == "add":
             add_to_corpus(out, settings("de", "tr", center="de", test=0))
         else:
-            write_corpus(out, settings(), force=True)
+            write_corpus(out, settings(), fresh=True)
     assert [path.name for path in tmp_path.iterdir()] == (["c"] if existed else [])
     assert not existed or contents(out) == before
 
@@ -251,7 +251,7 @@ def test_a_new_corpus_that_cannot_be_put_in_place_leaves_the_old_one_there(tmp_p
 
     monkeypatch.setattr(Path, "rename", fails)
     with pytest.raises(UserError, match=r"`--out` must be writable; .*: Input/output error"):
-        write_corpus(out, settings(train=4), force=True)
+        write_corpus(out, settings(train=4), fresh=True)
     assert contents(out) == before
     assert [path.name for path in tmp_path.iterdir()] == ["c"]
 

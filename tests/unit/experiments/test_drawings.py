@@ -87,13 +87,13 @@ def test_a_table_without_rows_runs_scripts_and_keeps_what_they_print(tmp_path, m
     steps = runner.Runner(graph, Machine(((),)), lines.append)
     printed = tmp_path / "run/table2/sizes.txt"
     for _ in range(2):
-        assert steps.run([step.name]) == {} and len(lines) == 2
+        assert steps.run([step.name]) == {} and len(lines) == 4
         assert printed.read_text() == "one\ntwo\n"
     assert graph.log(step.name).read_text() == f"{Path.cwd()}\n" * 2
     # what an interrupted one has printed does not stay
     record = graph.record(step.name)
     record.path.write_text(json.dumps({"key": record.key, "done": False}))
-    assert steps.run([step.name]) == {} and len(lines) == 4
+    assert steps.run([step.name]) == {} and len(lines) == 8
     assert printed.read_text() == "one\ntwo\n"
 
 
