@@ -10,18 +10,18 @@ from tdo_plugin.evaluation.decoding.decoded_checkpoints import AVERAGE, system_o
 from tdo_plugin.start.choices import ENCODER_DECODER
 
 
-def show_next(run: Path, source: str, target: str, *text: str) -> None:
+def show_next(run: Path, source: str, target: str) -> None:
     """Print the lines that translate with, serve and export a run's recommended model.
 
     Args:
         run: its folder.
         source: language to translate from.
         target: language to translate into.
-        text: options of `tdo translate` that name the text.
     """
     place = short(run)
     print_line(f"The recommended model is {system_of(run).name}. Copy a line to use it:")
-    _line("translate", "translate", "--path", place, "-s", source, "-t", target, *text)
+    words = ("translate", "--path", place, "-s", source, "-t", target, "--interactive")
+    _line("type sentences; for a file: --input FILE --out FILE", *words)
     _line("a page in the browser", "serve", place)
     _line("for transformers", "export", place, "--to", "hf", "--out", f"{run.name}-hf")
     if (run / ENCODER_DECODER / AVERAGE).is_file():

@@ -35,7 +35,7 @@ def run(args: argparse.Namespace) -> int:
         return failed
     _show(args.out / NAME)
     print(f"Report, for a browser: {args.out / NAME / 'index.html'}")
-    show_next(args.out, "de", "es", "--interactive")  # a pair without training text
+    show_next(args.out, "de", "es")  # a pair without training text
     return 0
 
 

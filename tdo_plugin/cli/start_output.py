@@ -136,7 +136,7 @@ def show_result(run: Path, corpus: Corpus) -> None:
     for table in document.tables:
         print_line(f"Report, for a browser: {short(run / table / 'index.html')}")
     source, target = (*corpus.zero_shot(), *corpus.pairs)[0]
-    show_next(run, source, target, "--input", f"FILE.{source}", "--out", f"FILE.{target}")
+    show_next(run, source, target)
     print_line(f"To try something else, edit {short(run / FILE)} and give the same command again.")
 
 

@@ -12,8 +12,8 @@ from tdo_compat.settings import shown
 from tdo_plugin.corpora.rows.readers.lines import read_lines
 from tdo_plugin.corpora.rows.readers.tmx import languages_of
 from tdo_plugin.errors import UserError
-from tdo_plugin.metrics.language_id.language_names import code_of
 from tdo_plugin.metrics.language_id.codes import ISO_639, canonical
+from tdo_plugin.metrics.language_id.language_names import code_of
 from tdo_plugin.start.recognised_text import Pair, Selection, Text
 from tdo_plugin.start.text_file_names import SIDES, TextFile, split_of
 
