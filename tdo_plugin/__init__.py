@@ -9,7 +9,7 @@ from typing import Any
 
 from tdo_compat import hooks, patches
 
-__version__ = "0.2.0"
+__version__ = "0.3.0"
 
 
 def _note_of_command(command: str) -> dict[str, Any]:

@@ -20,8 +20,9 @@ def show_next(run: Path, source: str, target: str) -> None:
     """
     place = short(run)
     print_line(f"The recommended model is {system_of(run).name}. Copy a line to use it:")
-    words = ("translate", "--path", place, "-s", source, "-t", target, "--interactive")
-    _line("type sentences; for a file: --input FILE --out FILE", *words)
+    pair = ("-s", source, "-t", target)
+    what = "type sentences (a file: --input FILE --out FILE)"
+    _line(what, "translate", "--path", place, *pair, "--interactive")
     _line("a page in the browser", "serve", place)
     _line("for transformers", "export", place, "--to", "hf", "--out", f"{run.name}-hf")
     if (run / ENCODER_DECODER / AVERAGE).is_file():

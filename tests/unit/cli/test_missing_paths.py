@@ -99,8 +99,8 @@ WRITTEN = {"out", "json", "output", "plot", "save_dir", "cache", "sentences", "f
 # Metavars of what else is no path to read, though its type is text.
 METAVARS = """
 A,B A,B=TAG A-B ADDRESS AXIS,... CELL,... D FORMAT GROUP HIGH,MEDIUM HOST:PORT L L,L L,L,... LANG
-LANG,... M M,M N N|PAIR=N,... NAME NAME,... OPTION P P,P PAPER:TABLE PAPER[:TABLE] PATTERN RULE SCALE
-SIDE[:LAYERS] SRC[,SRC...] SYSTEM SYSTEM=[LINE:]VALUE T TEXT V[,V] X decoder[:LAYERS] ...
+LANG,... M M,M N N|PAIR=N,... NAME NAME,... OPTION P P,P PAPER:TABLE PAPER[:TABLE] PATTERN RULE
+SCALE SIDE[:LAYERS] SRC[,SRC...] SYSTEM SYSTEM=[LINE:]VALUE T TEXT V[,V] X decoder[:LAYERS] ...
 """
 # MODEL is of BERTScore and COMET: a name as well, whose absence the score says.
 NO_PATH = {*METAVARS.split(), "'--X ...'", "TABLE ...", "MODEL"}
