@@ -16,7 +16,7 @@ EXAMPLE = 'tdo explain my-model -s de -t fr --text "Ein Hund." --out page.html'
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     add = parser.add_argument
-    add("-s", "--source-lang", required=True, metavar="LANG", help="language of the text")
+    add("-s", "--source-lang", required=True, metavar="LANG", help="language of the text, or auto")
     add(
         "-t",
         "--target-lang",

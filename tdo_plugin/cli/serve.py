@@ -96,7 +96,14 @@ def run(args: argparse.Namespace) -> int:
         application = Application(models, worker, limits, args.log_text)
         app = build_app(application, hosts_of(opened, args.allow_host), limits, tell)
         names = ", ".join(model.name for model in models)
-        print_line(f"{url_of(opened)} serves {names}; Ctrl+C ends it")
+        detectors = dict.fromkeys(
+            model.detector.signature.partition(":")[0] if model.detector else "none"
+            for model in models
+        )
+        print_line(
+            f"{url_of(opened)} serves {names} (language detector: {', '.join(detectors)}); "
+            "Ctrl+C ends it"
+        )
         if warning := reach_of(opened):
             tell(warning)
         try:

@@ -48,7 +48,7 @@ def model_options(parser: argparse.ArgumentParser) -> None:
         "--lid",
         default="auto",
         metavar="DETECTOR",
-        help="detector of the translations' language: fasttext, corpus (trained on DATA), "
+        help="detector of sources' and translations' languages: fasttext, corpus (of DATA), "
         "langdetect, a fastText model file, or none (default auto: the first of the first three "
         "that is there; nothing is downloaded)",
     )

@@ -17,13 +17,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from tdo_compat.digests import digests
 from tdo_compat.settings import shown
-from tdo_plugin.data.databin import MARK, settings_of
+from tdo_plugin.data.databin import MARK, DataFolder, settings_of
 from tdo_plugin.data.segmentation import join_pieces
+from tdo_plugin.data.textfolder import read_lines
 from tdo_plugin.errors import UserError
 from tdo_plugin.runtime.files import replaced
 
@@ -166,6 +168,21 @@ def read_text_form(root: Path) -> TextForm:
     digests(str(root / MARK))  # raises if the file is damaged
     stored: Any = (settings_of(root) or {}).get("form", {})
     return form_of(stored, str(root / MARK))
+
+
+def plain_lines(data: DataFolder, split: str, language: str, limit: int) -> list[str]:
+    """Plain text of a split (`train` or `valid`) in a language, evenly from all its pairs.
+
+    Args:
+        data: the folder.
+        split: `train` or `valid`.
+        language: of the lines.
+        limit: number of lines, rounded up to as many from each pair.
+    """
+    files = sorted((data.root / "pieces").glob(f"{split}.*-*.{language}"))
+    share = -(-limit // max(1, len(files)))
+    lines = [join_pieces(line) for path in files for line in islice(read_lines(path), share)]
+    return read_text_form(data.root).plain(lines, language)
 
 
 def form_of(stored: Any, where: str) -> TextForm:

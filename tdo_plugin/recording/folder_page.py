@@ -11,11 +11,12 @@ from pathlib import Path
 
 from tdo_plugin.analysis.curves import METRICS, NAMES, Curve
 from tdo_plugin.evaluation.report.markup import Markup, details, html_table, tag
-from tdo_plugin.evaluation.report.page import small, static_page
+from tdo_plugin.evaluation.report.page import static_page
 from tdo_plugin.evaluation.report.table import ABSENT, Block, Cell, Column, Row, Table, number
 from tdo_plugin.recording.logged_values import LOSSES
 from tdo_plugin.recording.runs import FAILED, INTERRUPTED, LOST, Run, options_of
-from tdo_plugin.recording.training_folder import TrainingFolder, read_training_folder
+from tdo_plugin.recording.training_folder import TRAINING, TrainingFolder, read_training_folder
+from tdo_plugin.runtime.durations import duration
 from tdo_plugin.runtime.files import complete_file
 
 PAGE = "index.html"
@@ -43,8 +44,8 @@ def write_page(root: Path, from_checkpoint: bool = False) -> TrainingFolder:
 
 def page(folder: TrainingFolder) -> str:
     """Return the complete HTML page."""
-    name = folder.root.resolve().name
-    return static_page(f"Training: {name}", f"Training {name}", _lead(folder), [*_sections(folder)])
+    heading = f"Training: {folder.name}"
+    return static_page(heading, folder.name, _lead(folder), [*_sections(folder)])
 
 
 def state_line(folder: TrainingFolder) -> str:
@@ -58,7 +59,10 @@ def _lead(folder: TrainingFolder) -> Markup:
     facts = [state_line(folder)]
     if runs and runs[0].started:
         facts += [f"started {_time(runs[0].started)}", f"{len(runs)} run{'s' * (len(runs) > 1)}"]
-    lead = tag("p", " · ".join(facts), class_="facts")
+    lead = Markup(
+        tag("dl", _measures(folder), class_="measures")
+        + tag("p", " · ".join(facts), class_="facts")
+    )
     problems = []
     if runs and (state := runs[-1].state_now()) in (FAILED, INTERRUPTED, LOST):
         problems.append(f"The last run {'was ' * (state != FAILED)}{runs[-1].outcome()}")
@@ -68,6 +72,23 @@ def _lead(folder: TrainingFolder) -> Markup:
         return lead
     notes = tag("ul", [tag("li", text) for text in problems])
     return Markup(lead + tag("div", notes, class_="alert", role="note"))
+
+
+def _measures(folder: TrainingFolder) -> Iterator[Markup]:
+    """Yield best loss, speed and duration, as far as they are known."""
+    if folder.best:
+        loss, update = folder.best
+        yield _measure("Best validation loss", number(loss, 3), f"bits, update {update:,}")
+    if folder.speed:
+        yield _measure("Speed", f"{folder.speed:,.0f}", "target tokens per second")
+    seconds = [run.seconds() for run in folder.runs]
+    if known := [each for each in seconds if each is not None]:
+        lost = "" if len(known) == len(seconds) else "without lost runs"
+        yield _measure("Duration", duration(sum(known)), lost)
+
+
+def _measure(name: str, value: str, unit: str) -> Markup:
+    return tag("div", tag("dt", name), tag("dd", value, " ", tag("small", unit)))
 
 
 def _sections(folder: TrainingFolder) -> Iterator[tuple[str, str, list[Markup]]]:
@@ -94,7 +115,7 @@ def _sections(folder: TrainingFolder) -> Iterator[tuple[str, str, list[Markup]]]
 def _curves(folder: TrainingFolder) -> Iterator[Markup]:
     losses, scores = _measured(folder.losses, LOSSES), _measured(folder.scores, METRICS)
     if find_spec("matplotlib") is None:
-        yield small(["No plots: matplotlib is not installed (extra `report`)."])
+        yield tag("p", "No plots: matplotlib is not installed (extra `report`).", class_="small")
     else:
         drawn = [name for name in scores if name in DRAWN]
         pictures = [
@@ -136,7 +157,7 @@ def _table(folder: TrainingFolder, losses: Sequence[str], scores: Sequence[str])
         for name, curve in curves.items()
         for metric in metrics
     ]
-    training = folder.losses.get("training", {})
+    training = folder.losses.get(TRAINING, {})
     validated = {
         update for _, _, curve in columns if curve is not training for update in curve
     } or set(training)

@@ -15,6 +15,7 @@ from tdo_plugin.typed import parse_json
 FILE = "metrics.jsonl"
 INNER, EPOCH = "train_inner", "train"  # fairseq's tags; other tags are names of validation sets
 LOSSES = ("loss", "nll_loss")
+SPEED = "wps"  # fairseq's name of target tokens per second, of all workers
 
 
 def scalars(stats: Mapping[str, Any]) -> dict[str, float]:
@@ -38,7 +39,7 @@ def append(folder: Path, tag: str, update: int, values: Mapping[str, float]) -> 
 
 
 def read_losses(folder: Path) -> dict[str, Curve]:
-    """Read the losses by tag and update; {} if the folder has no such file.
+    """Read losses and speeds by tag and update; {} if the folder has no such file.
 
     A training that resumes from an older checkpoint repeats some updates: each line replaces
     earlier lines of its tag from its update on. A line truncated by a crash is skipped.
@@ -55,11 +56,12 @@ def read_losses(folder: Path) -> dict[str, Curve]:
             try:
                 line = parse_json(text)
                 tag, update = str(line["tag"]), int(line["update"])
-                losses = {name: float(line[name]) for name in LOSSES if line.get(name) is not None}
+                names = (*LOSSES, SPEED)
+                values = {name: float(line[name]) for name in names if line.get(name) is not None}
             except (ValueError, TypeError, KeyError, AttributeError):
                 continue
             curve = curves.setdefault(tag, {})
             while curve and next(reversed(curve)) >= update:
                 curve.popitem()
-            curve[update] = losses
+            curve[update] = values
     return curves

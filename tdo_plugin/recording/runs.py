@@ -9,6 +9,7 @@ import platform
 from argparse import Namespace
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -69,6 +70,15 @@ class Run:
     def state_now(self) -> str:
         """Return the state; `LOST` if the process is gone without a recorded end."""
         return LOST if self.state == RUNNING and self.alive() is False else self.state
+
+    def seconds(self) -> float | None:
+        """Return how long the run took, until now if it is running; None if no end is known."""
+        now = datetime.now().astimezone().isoformat()
+        ended = now if self.state_now() == RUNNING else self.ended
+        if not self.started or not ended:
+            return None
+        began, end = (datetime.fromisoformat(time) for time in (self.started, ended))
+        return (end - began).total_seconds()
 
     def outcome(self) -> str:
         """Return state and reason as text, such as `interrupted by a signal`."""

@@ -6,18 +6,20 @@ import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 from tdo_plugin.analysis.curves import Curve, curve_of
 from tdo_plugin.errors import UserError
 from tdo_plugin.launch.training_record import RECORD, read_record
-from tdo_plugin.recording.logged_values import EPOCH, INNER, read_losses
+from tdo_plugin.recording.logged_values import EPOCH, INNER, SPEED, read_losses
 from tdo_plugin.recording.logged_values import FILE as METRICS
 from tdo_plugin.recording.runs import FINISHED, Run, effective_options, read_runs
 from tdo_plugin.validation_file import read_validations
 
 VALIDATIONS = "validation.jsonl"
 LAST = "checkpoint_last.pt"
+TRAINING = "training"  # name of the curve of the training loss
 POINTS = 500  # maximum number of points in a curve; longer curves are thinned evenly
 
 
@@ -30,6 +32,8 @@ class TrainingFolder:
         runs: runs in order. For a folder without `runs.json`, one run reconstructed from the last
             checkpoint, or none.
         losses: loss curves over updates, for `training` and each validation set.
+        best: the lowest loss of the first validation set, and its update; None without any.
+        speed: target tokens per second, the median of what was logged; None if nothing was.
         scores: curves of BLEU and other scores over updates, by group of directions.
         updates: the last update with any record.
         resume: the command that continues the training; empty if it is finished.
@@ -39,10 +43,19 @@ class TrainingFolder:
     root: Path
     runs: list[Run]
     losses: dict[str, Curve]
+    best: tuple[float, int] | None
+    speed: float | None
     scores: dict[str, Curve]
     updates: int
     resume: str
     problem: str = ""
+
+    @property
+    def name(self) -> str:
+        """Return the names of the system's folder and of the run's folder that it is in."""
+        root = self.root.resolve()
+        system = root.parent if root.name == "checkpoints" else root  # as experiments place them
+        return " \u00b7 ".join(filter(None, (system.name, system.parent.name)))
 
     @property
     def checkpoints(self) -> list[str]:
@@ -64,7 +77,8 @@ def read_training_folder(root: Path, from_checkpoint: bool = False) -> TrainingF
     runs = read_runs(root)
     if not runs and from_checkpoint and (root / LAST).is_file():
         runs = [_run_of(root / LAST)]
-    losses = _losses(read_losses(root))
+    whole = _losses(read_losses(root))
+    losses = {name: _thinned(curve) for name, curve in whole.items()}
     scores, problem = {}, ""
     try:
         scores = _scores(root / VALIDATIONS)
@@ -72,7 +86,8 @@ def read_training_folder(root: Path, from_checkpoint: bool = False) -> TrainingF
         problem = str(error)
     reached = [next(reversed(curve)) for curve in (*losses.values(), *scores.values()) if curve]
     updates = max([*reached, *(run.updates for run in runs)], default=0)
-    return TrainingFolder(root, runs, losses, scores, updates, _resume(root, runs), problem)
+    best, speed, resume = _best(whole), _speed(whole), _resume(root, runs)
+    return TrainingFolder(root, runs, losses, best, speed, scores, updates, resume, problem)
 
 
 def read_loss_curve(folders: Sequence[Path], subset: str) -> Curve:
@@ -100,7 +115,7 @@ def read_loss_curve(folders: Sequence[Path], subset: str) -> Curve:
                 f"`NAME=SAVE_DIR` must have the losses of {subset} in {METRICS}; {folder} has "
                 f"{'those of ' + ', '.join(losses) if losses else 'none'}"
             )
-        curve |= losses[subset]
+        curve |= _thinned(losses[subset])
     return dict(sorted(curve.items()))
 
 
@@ -108,8 +123,19 @@ def _losses(by_tag: Mapping[str, Curve]) -> dict[str, Curve]:
     """Return the training loss per `--log-interval`, else per epoch, and the validation losses."""
     training = by_tag.get(INNER) or by_tag.get(EPOCH) or {}
     others = {tag: curve for tag, curve in by_tag.items() if tag not in (INNER, EPOCH)}
-    curves = {"training": training, **others}
-    return {name: _thinned(curve) for name, curve in curves.items() if curve}
+    curves = {TRAINING: training, **others}
+    return {name: curve for name, curve in curves.items() if curve}
+
+
+def _best(losses: Mapping[str, Curve]) -> tuple[float, int] | None:
+    validated = (curve for name, curve in losses.items() if name != TRAINING)
+    points = next(validated, {}).items()
+    return min(((each["loss"], update) for update, each in points if "loss" in each), default=None)
+
+
+def _speed(losses: Mapping[str, Curve]) -> float | None:
+    speeds = [values[SPEED] for values in losses.get(TRAINING, {}).values() if SPEED in values]
+    return median(speeds) if speeds else None
 
 
 def _thinned(curve: Curve) -> Curve:

@@ -9,6 +9,7 @@ from concurrent.futures import Future
 from typing import Any
 
 from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, Response
@@ -19,6 +20,7 @@ from tdo_plugin.errors import UserError, line_or_traceback
 from tdo_plugin.serve.json_requests import (
     RequestError,
     cost_of,
+    detect_request,
     explain_request,
     gone,
     read_json,
@@ -54,6 +56,7 @@ class Application:
         self._models: Mapping[str, ServedModel] = {model.name: model for model in models}
         self._worker, self._limits, self._log_text = worker, limits, log_text
         self._page = page()
+        self._listed = [{**model.description(), "examples": model.examples} for model in models]
 
     def routes(self) -> list[Route]:
         """All paths."""
@@ -61,6 +64,7 @@ class Application:
             Route("/", self._answer_page, methods=["GET"]),
             Route("/health", self._health, methods=["GET"]),
             Route("/api/models", self._list_models, methods=["GET"]),
+            Route("/api/detect", _answering(self._detect), methods=["POST"]),
             Route("/api/translate", _answering(self._translate), methods=["POST"]),
             Route("/api/explain", _answering(self._explain), methods=["POST"]),
         ]
@@ -74,8 +78,14 @@ class Application:
 
     async def _list_models(self, request: Request) -> Response:
         limits = {name: getattr(self._limits, name) for name in ("characters", "sentences", "beam")}
-        models = [model.description() for model in self._models.values()]
-        return JSONResponse({"models": models, "limits": limits}, headers=FRESH)
+        return JSONResponse({"models": self._listed, "limits": limits}, headers=FRESH)
+
+    async def _detect(self, request: Request) -> Any:
+        name, text = detect_request(await read_json(request, self._limits), self._limits)
+        model = self._model(name)
+        self._note(request, name, text)
+        # not behind the translations: it takes milliseconds, and people wait for it as they type
+        return {"model": name, "source": await run_in_threadpool(model.source_of, text)}
 
     async def _translate(self, request: Request) -> Any:
         order = translate_request(await read_json(request, self._limits), self._limits)
@@ -95,7 +105,7 @@ class Application:
     async def _explain(self, request: Request) -> Any:
         order = explain_request(await read_json(request, self._limits), self._limits)
         model = self._model(order.model)
-        model.check_language("source", order.source)
+        model.check_source(order.source)
         model.check_language("target", order.target)
         self._note(request, f"{order.model} {order.source}-{order.target}", order.text)
         return await self._run(

@@ -13,7 +13,7 @@ from starlette.requests import ClientDisconnect, Request
 
 from tdo_plugin.serve.request_limits import Limits
 from tdo_plugin.serve.sentence_split import SHOWN, check_unicode, sentences_by_line
-from tdo_plugin.serve.served_model import ALL
+from tdo_plugin.serve.served_model import ALL, AUTO
 
 COUNTED = 100  # characters of a sentence that the rate counts as one sentence
 
@@ -86,7 +86,7 @@ def translate_request(content: Any, limits: Limits) -> TranslateRequest:
         RequestError: a field is missing, unknown, of the wrong type or too long.
         UserError: text is not Unicode.
     """
-    fields = _fields(content, ("model", "text", "source", "targets"))
+    fields = _fields(content, ("model", "text", "targets"), ("source", "beam"))
     targets = fields["targets"]
     if targets != ALL:
         if not isinstance(targets, list) or not targets:
@@ -95,7 +95,7 @@ def translate_request(content: Any, limits: Limits) -> TranslateRequest:
     return TranslateRequest(
         _string(fields, "model"),
         _text(fields, limits),
-        _string(fields, "source"),
+        _source(fields),
         targets,
         _beam(fields, limits),
     )
@@ -103,11 +103,20 @@ def translate_request(content: Any, limits: Limits) -> TranslateRequest:
 
 def explain_request(content: Any, limits: Limits) -> ExplainRequest:
     """As `translate_request`, for a request to explain."""
-    fields = _fields(content, ("model", "text", "source", "target"))
-    source, target = (_string(fields, name) for name in ("source", "target"))
+    fields = _fields(content, ("model", "text", "target"), ("source", "beam"))
     return ExplainRequest(
-        _string(fields, "model"), _text(fields, limits), source, target, _beam(fields, limits)
+        _string(fields, "model"),
+        _text(fields, limits),
+        _source(fields),
+        _string(fields, "target"),
+        _beam(fields, limits),
     )
+
+
+def detect_request(content: Any, limits: Limits) -> tuple[str, str]:
+    """As `translate_request`, for a request to detect: the model's name and the text."""
+    fields = _fields(content, ("model", "text"))
+    return _string(fields, "model"), _text(fields, limits)
 
 
 def cost_of(text: str) -> int:
@@ -139,15 +148,18 @@ def too_large(limit: int) -> RequestError:
     return RequestError(413, "too-large", message, {"Connection": "close"})
 
 
-def _fields(content: Any, required: tuple[str, ...]) -> dict[str, Any]:
+def _fields(
+    content: Any, required: tuple[str, ...], optional: tuple[str, ...] = ()
+) -> dict[str, Any]:
     if not isinstance(content, dict):
         raise _wrong("body", f"an object with {', '.join(required)}", content)
     for name in required:
         if name not in content:
             raise RequestError(400, "missing", f"`{name}` must be given; it is missing")
     for name in content:
-        if name not in (*required, "beam"):
-            raise _wrong("body", f"an object with only {', '.join(required)} and beam", name)
+        if name not in (*required, *optional):
+            *names, last = (*required, *optional)
+            raise _wrong("body", f"an object with only {', '.join(names)} and {last}", name)
     return content
 
 
@@ -157,6 +169,10 @@ def _string(fields: Mapping[str, Any], name: str) -> str:
         raise _wrong(name, "text", value)
     check_unicode(name, value)
     return value
+
+
+def _source(fields: Mapping[str, Any]) -> str:
+    return AUTO if fields.get("source") is None else _string(fields, "source")
 
 
 def _text(fields: Mapping[str, Any], limits: Limits) -> str:

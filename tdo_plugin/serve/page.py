@@ -17,7 +17,8 @@ from typing import Any
 
 FOLDER = Path(__file__).parent / "page_files"
 # in the order in which they are joined: each uses what stands before it
-SCRIPTS = ("elements.js", "languages.js", "explanation.js", "answers.js", "main.js")
+PARTS = ("elements", "languages", "directions", "explanation", "answers", "main")
+SCRIPTS = tuple(f"{part}.js" for part in PARTS)
 PLACE = re.compile(r"\{\{(\w+)\}\}")
 
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 from tdo_plugin.errors import UserError
 from tdo_plugin.evaluation.outputs import Hypothesis
 from tdo_plugin.metrics.language_id import UNDETECTABLE, Identifier
+from tdo_plugin.metrics.textform import plain_lines
 from tdo_plugin.serve.explained_translation import explain_translation
 from tdo_plugin.serve.explanation_json import DIGITS, MOST_WEIGHTS, explanation_json
 from tdo_plugin.serve.sentence_split import joined_by_line, sentences_by_line
@@ -18,7 +20,9 @@ if TYPE_CHECKING:
     from tdo_plugin.evaluation.decoding.translator import Translator
 
 ALL = "all"
-DETECT = "detect"
+AUTO = "auto"  # a source that is to be detected
+LIKELY = 0.1  # least probability of a detected source, as a share of the most likely language's
+EXAMPLES = 100  # validation lines of a language among which its example is chosen
 
 
 @dataclass(frozen=True)
@@ -29,7 +33,7 @@ class ServedModel:
         name: in requests and on the page.
         translator: of a single checkpoint.
         trained: the directions that it was trained on.
-        detector: identifies the language of translations; None: languages are not detected.
+        detector: identifies the languages of sources and translations; None: they are not detected.
     """
 
     name: str
@@ -42,6 +46,18 @@ class ServedModel:
         """All languages, which are both sources and targets."""
         return self.translator.languages
 
+    @property
+    def zero_shot(self) -> bool:
+        """Whether untrained directions can be translated; adapters are those of trained pairs."""
+        return not self.translator.models[0].core.spec.num_pairs
+
+    @cached_property
+    def examples(self) -> dict[str, str]:
+        """A rather short validation sentence of each language that has some."""
+        read = partial(plain_lines, self.translator.data, "valid", limit=EXAMPLES)
+        found = {name: sorted(filter(None, read(name)), key=len) for name in self.languages}
+        return {name: lines[len(lines) // 4] for name, lines in found.items() if lines}
+
     def description(self) -> dict[str, Any]:
         """The model for a list of models."""
         spec = self.translator.models[0].core.spec
@@ -53,7 +69,9 @@ class ServedModel:
             "kind": "two-stage" if two_stage else spec.topology,
             "layers": self.translator.models[0].core.stack.source_layers,
             "target_layer": spec.target_layer if two_stage else None,
+            "zero_shot": self.zero_shot,
             "beam": self.translator.options.beam,
+            "length_penalty": self.translator.options.length_penalty,
             "detector": None if self.detector is None else self.detector.signature,
         }
 
@@ -61,13 +79,9 @@ class ServedModel:
         """Check the languages of a request, as far as this is possible without its text.
 
         Raises:
-            UserError: an unknown language, one twice, or no detector for an unnamed source.
+            UserError: see `check_source`; or an unknown target, or one twice.
         """
-        if source == DETECT:
-            if self.detector is None:
-                raise UserError(f"`source` must be a language without a detector; it is {source}")
-        else:
-            self.check_language("source", source)
+        self.check_source(source)
         if targets != ALL and len(targets) > len(self.languages):
             raise UserError(
                 f"`targets` must name each language once; {len(targets)} are more than "
@@ -78,21 +92,56 @@ class ServedModel:
             if list(targets).count(language) > 1:
                 raise UserError(f"`targets` must name each language once; {language} occurs twice")
 
-    def source_of(self, text: str) -> str:
-        """The language of a text, by the detector.
+    def check_source(self, source: str) -> None:
+        """Check a source, which may be `auto`.
 
         Raises:
-            UserError: it is none of the model's.
+            UserError: an unknown language, or no detector for `auto`.
         """
-        found = self.detected("", text)["detected"]
+        if source != AUTO:
+            self.check_language("source", source)
+        elif self.detector is None:
+            raise UserError(
+                f"`source` must be a language where there is no language detector; it is {AUTO}"
+            )
+
+    def source_of(self, text: str) -> str:
+        """The most likely of the model's languages for a text, by the detector.
+
+        For a short text, a language that the model does not have is often slightly more likely.
+
+        Raises:
+            UserError: another language is far more likely, or there is no evidence.
+        """
+        self.check_source(AUTO)
         assert self.detector is not None
-        for language in self.languages:
-            if found is not None and self.detector.label(language) == found:
-                return language
-        raise UserError(
-            f"`source` must be named; the text's language is {found or 'not detected'}, none of "
-            f"{self.name}'s"
-        )
+        label = self.detector.label
+        refusal = f"`text` must be in one of {self._own_languages}, or `source` be named; "
+        letters = [letter for letter in text.lower() if letter.isalpha()]
+        if 2 * sum(letter in self._vocabulary for letter in letters) < len(letters):
+            raise UserError(f"{refusal}most of its letters are unknown to the model")
+        probabilities = self.detector.probabilities(" ".join(text.split()))
+        found = max(probabilities, key=lambda code: probabilities[code], default=UNDETECTABLE)
+        shares = {code: probabilities.get(label(code) or "", 0.0) for code in self.languages}
+        best = max(shares, key=lambda code: shares[code])
+        if probabilities and shares[best] >= LIKELY * probabilities[found]:
+            return best
+        if found == UNDETECTABLE:
+            raise UserError(
+                f"`source` must be a language where that of `text` cannot be detected; it is {AUTO}"
+            )
+        raise UserError(f"{refusal}it is detected as {found}")
+
+    @cached_property
+    def _vocabulary(self) -> frozenset[str]:
+        """The characters of the source's pieces, in lower case."""
+        first, second = self.languages[0], self.languages[-1]
+        dictionary = self.translator.task_of(f"{first}-{second}").source_dictionary
+        return frozenset("".join(dictionary.symbols).lower())
+
+    @property
+    def _own_languages(self) -> str:
+        return f"{self.name}'s languages, {', '.join(self.languages)}"
 
     def targets_of(self, source: str) -> list[str]:
         """All languages that a source can be translated into.
@@ -100,17 +149,14 @@ class ServedModel:
         A model with adapters for pairs translates only its trained directions.
         """
         others = [language for language in self.languages if language != source]
-        if not self.translator.models[0].core.spec.num_pairs:
+        if self.zero_shot:
             return others
         return [language for language in others if not self.is_zero_shot(source, language)]
 
     def check_language(self, field: str, language: str) -> None:
         """Raise UserError if the model does not know a language."""
         if language not in self.languages:
-            raise UserError(
-                f"`{field}` must be of {self.name}'s languages, {', '.join(self.languages)}; it is "
-                f"{language}"
-            )
+            raise UserError(f"`{field}` must be of {self._own_languages}; it is {language}")
 
     def translate(
         self,
@@ -124,7 +170,7 @@ class ServedModel:
 
         Args:
             text: of any number of lines.
-            source: its language, or `detect`.
+            source: its language, or `auto`.
             targets: languages, or `all` others that are possible.
             beam: beam size; None: the model's.
             progress: called after each batch; may raise an exception to end the search.
@@ -134,7 +180,7 @@ class ServedModel:
         """
         began = time.monotonic()
         self.check(source, targets)
-        source = self.source_of(text) if source == DETECT else source
+        source = self.source_of(text) if source == AUTO else source
         targets = self.targets_of(source) if targets == ALL else targets
         translator = self._with_beam(beam)
         by_line = sentences_by_line(text)
@@ -193,19 +239,20 @@ class ServedModel:
 
         Args:
             text: one sentence.
-            source: its language.
+            source: its language, or `auto`.
             target: the language to translate into.
             beam: beam size; None: the model's.
             most_weights: see `explanation_json`.
             progress: called after the search; may raise an exception to end the rest.
 
         Raises:
-            UserError: the sentence is empty or too long, or a language is unknown.
+            UserError: the sentence is empty or too long, or a language is unknown or not detected.
         """
         began = time.monotonic()
-        self.check_language("source", source)
+        self.check_source(source)
         self.check_language("target", target)
         line = " ".join(text.split())
+        source = self.source_of(line) if source == AUTO else source
         explained = explain_translation(self._with_beam(beam), f"{source}-{target}", line, progress)
         answer = explanation_json(explained, most_weights)
         return {

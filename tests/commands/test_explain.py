@@ -14,7 +14,7 @@ from tdo_plugin.serve import explained_page
 def test_explain_writes_one_small_file(tmp_path, capsys):
     out = tmp_path / "page.html"
     text = f"{TEXT} </script><b>"
-    words = ("-s", "de", "-t", "fr", "en", "--text", text, "--out", out, "--cpu")
+    words = ("-s", "auto", "-t", "fr", "en", "--text", text, "--out", out, "--cpu")
     printed, errors = told(capsys, "explain", f"a={trained()}", f"b={trained()}", *words)
     assert printed == f"{out}\n" and not errors
     html = out.read_text(encoding="utf-8")
@@ -22,8 +22,8 @@ def test_explain_writes_one_small_file(tmp_path, capsys):
     for pattern in (r"https?:", r"\bsrc=", r"url\(", r"@import"):
         assert not re.search(pattern, html), pattern
     explanations = embedded(html)["explanations"]
-    assert [(each["model"], each["target"]) for each in explanations] == [
-        *(("a", "fr"), ("b", "fr"), ("a", "en"), ("b", "en"))
+    assert [(each["model"], each["source"], each["target"]) for each in explanations] == [
+        *(("a", "de", "fr"), ("b", "de", "fr"), ("a", "de", "en"), ("b", "de", "en"))
     ]
     assert all(each["text"] == text for each in explanations)
 

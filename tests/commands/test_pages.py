@@ -4,12 +4,13 @@ import itertools
 import re
 import shutil
 import threading
+from dataclasses import replace
 
 import pytest
-from playwright.sync_api import sync_playwright
+from playwright.sync_api import expect, sync_playwright
 from support.covering import mostly_full
 from support.score_sheets import HOSTILE, sheet
-from support.served import embedded
+from support.served import embedded, served
 
 from tdo_plugin.evaluation.report.page import html_page
 from tdo_plugin.serve.explained_page import explained_page
@@ -54,12 +55,11 @@ def tab(browser):
         assert all(url.startswith((address, "data:")) for url in read), read
 
 
-def translated(page, text=TEXT, second=None):
+def translated(page, text=TEXT, second=""):
     """Type, choose, and translate by the keyboard."""
     page.fill("#text", text)
     page.select_option("#source", "de")
-    if second:
-        page.select_option("#second", second)
+    page.select_option("#second", second)
     page.press("#text", "Control+Enter")
     page.wait_for_selector(".card .word")
 
@@ -236,13 +236,72 @@ def test_the_second_sentence_is_explained(tab, server):
     source.filter(has_text=re.compile(r"D[\d\s]*a[\d\s]*s")).wait_for()
 
 
+def says(page, text):
+    expect(page.locator("#pairs")).to_have_text(text, timeout=10_000)
+
+
 def test_the_language_of_the_text_is_detected(tab, server):
     page = tab(server.url)
     page.fill("#text", "der kleine Hund und das alte Haus")
-    page.select_option("#source", "detect")
+    # before anything is translated
+    says(page, "German → English: trained. German → French: zero-shot (no training text).")
+    assert page.locator("#source option:checked").inner_text() == "German (detected)"
+    assert page.locator("#targets optgroup").evaluate_all("all => all.map((one) => one.label)") == [
+        *("trained", "zero-shot (no training text)")
+    ]
     page.press("#text", "Control+Enter")
     page.get_by_role("status").filter(has_text="Translated from German in").wait_for()
     assert page.locator(".card").count() == 2
+    page.fill("#text", "你好")
+    says(
+        page,
+        re.compile("^text must be in one of .*; most of its letters are unknown to the model$"),
+    )
+    page.fill("#text", "")
+    says(page, "")
+    assert page.locator("#source option:checked").inner_text() == "detect language"
+
+
+def test_pairs_are_told_apart(tab, models):
+    other = replace(models[1], detector=None, trained=models[1].trained | {"fr-de"})
+    with served([other, models[0]]) as server:
+        page = tab(server.url)
+        assert page.locator("#source").input_value() == "en"  # as there is no detector
+        page.select_option("#source", "fr")
+        page.select_option("#targets", "de")
+        says(page, "French → German: zero-shot for two stages (no training text).")
+        page.select_option("#second", "")
+        says(page, "French → German: trained.")
+        page.select_option("#first", "two stages")
+        page.select_option("#source", "auto")
+        zero_shot = "French → German: zero-shot (no training text)."
+        says(page, f"English → German: trained. {zero_shot}")
+        page.fill("#text", "la petite maison et le vieux chien")
+        says(page, zero_shot)
+        page.fill("#text", "der kleine Hund und das alte Haus")
+        says(page, "German → German: the same language.")
+
+
+def test_an_example(tab, server, models):
+    page = tab(server.url)
+    examples = models[0].examples
+    for language in ("en", "de"):  # the next one each time
+        page.get_by_role("button", name="Try an example").click()
+        page.get_by_role("status").filter(has_text="Translated from").wait_for()
+        assert page.input_value("#text") == examples[language]
+    page.select_option("#source", "fr")
+    page.click("#example")
+    page.get_by_role("status").filter(has_text=re.compile("Translated in")).wait_for()
+    assert page.input_value("#text") == examples["fr"]
+    assert page.locator(".card .version").count() == 4  # both models' translations
+    assert page.inner_text("#meaning").startswith("Score: how sure the model is of its translation")
+
+
+def test_without_examples(tab, models):
+    model = replace(models[0])
+    vars(model)["examples"] = {}
+    with served([model]) as server:
+        assert not tab(server.url).locator("#example").is_visible()
 
 
 def test_two_models_beside_each_other(tab, server):

@@ -31,7 +31,8 @@ def serve_process(*words):
     )
     try:
         line = process.stdout.readline()
-        begun = re.match(r"http://127\.0\.0\.1:(\d+)/ serves \S+; Ctrl\+C ends it\n", line)
+        names = r"\S+ \(language detector: [\w-]+\)"
+        begun = re.match(rf"http://127\.0\.0\.1:(\d+)/ serves {names}; Ctrl\+C ends it\n", line)
         assert begun, line
         yield process, int(begun[1])
     finally:

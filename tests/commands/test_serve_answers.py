@@ -4,6 +4,7 @@ import base64
 import math
 from argparse import Namespace
 from dataclasses import replace
+from types import SimpleNamespace
 from unittest import mock
 
 import numpy as np
@@ -12,7 +13,7 @@ import torch
 from support.covering import mostly_full
 from support.data import ENCODER_DECODER
 from support.prepared import prepared, trained
-from support.served import EXPLAIN, MANY, ORDER, SHORT, TEXT, refusal_message
+from support.served import EXPLAIN, MANY, ORDER, SHORT, TEXT
 from support.translating import translator_of
 
 from tdo_plugin.checkpoints import read
@@ -20,9 +21,12 @@ from tdo_plugin.errors import UserError
 from tdo_plugin.evaluation.decoding import loading
 from tdo_plugin.evaluation.decoding.decoding_options import DecodingOptions
 from tdo_plugin.evaluation.decoding.loading import recorded_data
+from tdo_plugin.metrics.textform import plain_lines
 from tdo_plugin.serve import opening
 from tdo_plugin.serve.explained_translation import explain_translation
 from tdo_plugin.serve.opening import open_models
+
+GERMAN = "der kleine Hund und das alte Haus"
 
 
 def test_the_page_and_its_headers(server):
@@ -47,6 +51,9 @@ def test_models_and_health(server):
     assert first["directions"] == sorted(["en-de", "de-en", "en-fr", "fr-en"])
     assert (first["kind"], second["kind"]) == ("two-stage", "encoder-decoder")
     assert content["limits"]["characters"] == MANY.characters
+    for language, sentence in first["examples"].items():
+        assert sentence in plain_lines(prepared(), "valid", language, 100)
+    assert list(first["examples"]) == first["languages"]
 
 
 def test_translations_are_those_of_the_translator(server, models):
@@ -155,18 +162,38 @@ def test_the_explained_pass_is_the_one_that_was_searched(name):
     assert bool(explained.preference) != replaced and bool(explained.no_preference) == replaced
 
 
-def test_a_detected_source(server, models):
-    text = "der kleine Hund und das alte Haus"
-    order = {**ORDER, "text": text, "source": "detect"}
-    status, content, _ = server.asked("POST", "/api/translate", order)
+@pytest.mark.parametrize("named", [{}, {"source": None}, {"source": "auto"}])
+def test_a_detected_source(server, named):
+    asked = {"model": "two stages", "text": GERMAN}
+    detected = (200, {"model": "two stages", "source": "de"})
+    assert server.asked("POST", "/api/detect", asked)[:2] == detected
+    status, content, _ = server.asked(
+        "POST", "/api/translate", {**asked, **named, "targets": "all"}
+    )
     assert status == 200 and content["source"] == "de"
     assert [each["target"] for each in content["translations"]] == ["en", "fr"]
-    answer = server.asked("POST", "/api/translate", {**order, "text": "12 34 ..."})
-    assert "not detected" in refusal_message(answer, 400, "wrong")
-    blind = replace(models[0], detector=None)
-    assert blind.detected("fr", text) == {"detected": None, "off_target": None}
-    with pytest.raises(UserError, match="`source` must be a language without a detector"):
-        blind.translate(text, "detect", "all")
+    status, content, _ = server.asked("POST", "/api/explain", {**asked, **named, "target": "fr"})
+    assert status == 200 and content["source"] == "de"
+
+
+@pytest.mark.parametrize(
+    ("probabilities", "source"),
+    [
+        ({"nl": 0.6, "de": 0.3, "en": 0.1}, "de"),  # the most likely of the model's languages
+        ({"nl": 0.9, "de": 0.05}, "is detected as nl"),
+        ({"?": 0.9, "de": 0.05}, "cannot be detected"),
+        ({}, "cannot be detected"),
+        (None, "no language detector"),
+    ],
+)
+def test_detection_is_among_the_languages_of_the_model(models, probabilities, source):
+    detector = SimpleNamespace(label=lambda code: code, probabilities=lambda _: probabilities)
+    model = replace(models[0], detector=None if probabilities is None else detector)
+    if source in model.languages:
+        assert model.source_of(GERMAN) == source
+    else:
+        with pytest.raises(UserError, match=source):
+            model.translate(GERMAN, "auto", "all")
 
 
 def test_the_folder_of_a_training_and_its_data(tmp_path):
@@ -210,16 +237,18 @@ def test_detectors_in_their_order(monkeypatch):
 
 
 def test_off_target(models):
-    text = "der kleine Hund und das alte Haus"
-    assert models[0].detected("de", text) == {"detected": "de", "off_target": False}
-    assert models[0].detected("fr", text) == {"detected": "de", "off_target": True}
-    assert models[0].detected("xx", text) == {"detected": "de", "off_target": None}
-    assert models[0].detected("de", "12") == {"detected": None, "off_target": None}
+    assert models[0].detected("de", GERMAN) == {"detected": "de", "off_target": False}
+    assert models[0].detected("fr", GERMAN) == {"detected": "de", "off_target": True}
+    assert models[0].detected("xx", GERMAN) == {"detected": "de", "off_target": None}
+    unknown = {"detected": None, "off_target": None}
+    assert models[0].detected("de", "12") == unknown
+    assert replace(models[0], detector=None).detected("fr", GERMAN) == unknown
 
 
 def test_adapters_translate_trained_directions():
     path = trained(*SHORT, "--tdo-adapter-dim", "4")
     (model,) = open_models({"adapters": str(path)}, None, DecodingOptions((), max_len_b=9), "cpu")
+    assert not model.description()["zero_shot"]
     assert model.targets_of("de") == ["en"] and model.targets_of("en") == ["de", "fr"]
     answer = model.translate(TEXT, "de", "all")
     assert [each["target"] for each in answer["translations"]] == ["en"]

@@ -25,10 +25,15 @@ from support.served import EXPLAIN, ORDER, TRANSLATE_HEAD, refusal_message
         ("translate", {**ORDER, "model": "none"}, "`model` must be one of two stages"),
         ("translate", {**ORDER, "beam": 0}, "`beam` must be a whole number from 1 to 4"),
         ("translate", {**ORDER, "beam": True}, "`beam`"),
-        ("translate", {**ORDER, "bean": 4}, "with only model, text, source, targets and beam"),
+        ("translate", {**ORDER, "bean": 4}, "with only model, text, targets, source and beam"),
         ("translate", {"model": "two stages"}, "`text` must be given"),
         ("translate", [ORDER], "`body` must be an object"),
         ("translate", None, "`body` must be JSON"),
+        ("translate", {**ORDER, "source": 3}, "`source` must be text"),
+        ("translate", {**ORDER, "source": None, "text": "12 34 ..."}, "cannot be detected"),
+        ("detect", {"model": "two stages", "text": "你好"}, "letters are unknown to the model"),
+        ("detect", {"model": "two stages"}, "`text` must be given"),
+        ("detect", ORDER, 'an object with only model and text; it is "source"'),
         ("explain", {**EXPLAIN, "target": "xx"}, "`target`"),
         ("explain", {**EXPLAIN, "text": "\udcff"}, "`text` must be valid Unicode; it is '\\udcff'"),
         ("explain", {**EXPLAIN, "target": ["fr"]}, "`target` must be text"),
@@ -60,7 +65,7 @@ def test_garbage(server, body):
 
 
 def test_wrong_methods_and_paths(server):
-    for path in ("/api/translate", "/api/explain"):
+    for path in ("/api/translate", "/api/explain", "/api/detect"):
         *_, response = answer = server.asked("GET", path)
         refusal_message(answer, 405, "wrong-method")
         assert response.getheader("allow") == "POST"

@@ -96,7 +96,7 @@ def details(value: Any) -> Markup:
     """Free-form data: dictionaries as definition lists, lists as lists."""
     if isinstance(value, Mapping):
         rows = [[tag("dt", str(key)), tag("dd", details(inner))] for key, inner in value.items()]
-        return tag("dl", *rows)
+        return tag("dl", *rows, class_="details")
     if isinstance(value, (list, tuple)):
         return tag("ul", [tag("li", details(inner)) for inner in value])
     text = value if isinstance(value, str) else json.dumps(value)

@@ -155,7 +155,7 @@ def _provenance(sheet: ScoreSheet) -> Iterable[Markup]:
     if signatures := notes.signatures(sheet):
         yield tag("h3", "Signatures")
         rows = [[tag("dt", name), tag("dd", tag("code", text))] for name, text in signatures]
-        yield tag("dl", *rows)
+        yield tag("dl", *rows, class_="details")
     yield tag("h3", "Systems")
     for system in sheet.systems:
         unknown = "Unknown: these hypotheses are not from tdo translate."

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import mmap
+from collections import defaultdict
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from tdo_plugin.errors import UserError
 from tdo_plugin.metrics.language_id.codes import canonical, of_label
-from tdo_plugin.metrics.language_id.protocol import UNDETECTABLE, each_once
+from tdo_plugin.metrics.language_id.protocol import UNDETECTABLE, each_once, has_letters
 
 
 class FastText:
@@ -67,6 +68,15 @@ class FastText:
         GlotLID's `und` and `zxx`).
         """
         return each_once(self._one, sentences)
+
+    def probabilities(self, sentence: str) -> dict[str, float]:
+        """The probability of each code, summed over its labels."""
+        sums: defaultdict[str, float] = defaultdict(float)
+        if has_letters(sentence):
+            predicted = self._model.predict(sentence.replace("\n", " "), k=-1)
+            for label, probability in zip(*predicted, strict=True):
+                sums[of_label(label)] += probability
+        return dict(sums)
 
     def _one(self, sentence: str) -> str:
         labels, _ = self._model.predict(sentence.replace("\n", " "))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
@@ -59,11 +60,17 @@ class LangDetect:
         """
         return each_once(self._one, sentences)
 
-    def _one(self, sentence: str) -> str:
+    def probabilities(self, sentence: str) -> dict[str, float]:
+        """The probability of each code, if it is above langdetect's threshold of 0.1."""
         detector = self._factory.create()
         detector.append(sentence)
+        sums: defaultdict[str, float] = defaultdict(float)
         try:
-            language = detector.detect()
+            for found in detector.get_probabilities():
+                sums[canonical(found.lang)] += found.prob
         except self._nothing_found:
-            return UNDETECTABLE
-        return UNDETECTABLE if language == detector.UNKNOWN_LANG else canonical(language)
+            pass
+        return dict(sums)
+
+    def _one(self, sentence: str) -> str:
+        return next(iter(self.probabilities(sentence)), UNDETECTABLE)

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
-from itertools import islice
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from tdo_plugin.data.databin import DataFolder
-from tdo_plugin.data.segmentation import join_pieces
-from tdo_plugin.data.textfolder import read_lines
 from tdo_plugin.errors import UserError
 from tdo_plugin.metrics.language_id.codes import canonical
 from tdo_plugin.metrics.language_id.protocol import UNDETECTABLE, has_letters
-from tdo_plugin.metrics.textform import read_text_form
+from tdo_plugin.metrics.textform import plain_lines
 
 LONGEST = 4  # maximum characters of an n-gram
 BUCKET_BITS = 18
@@ -70,14 +67,28 @@ class CharacterNgrams:
         result: list[str] = []
         for start in range(0, len(sentences), CHUNK):
             chunk = sentences[start : start + CHUNK]
-            buckets, rows = _ngrams(chunk)
-            scores = [
-                np.bincount(rows, weights=table[buckets], minlength=len(chunk))
-                for table in self._log_probabilities
-            ]
-            for sentence, best in zip(chunk, np.argmax(scores, axis=0), strict=True):
+            best_of_each = np.argmax(self._log_likelihoods(chunk), axis=0)
+            for sentence, best in zip(chunk, best_of_each, strict=True):
                 result.append(self.languages[best] if has_letters(sentence) else UNDETECTABLE)
         return result
+
+    def probabilities(self, sentence: str) -> dict[str, float]:
+        """The posterior probability of each language; empty without letters."""
+        if not has_letters(sentence):
+            return {}
+        scores = self._log_likelihoods([sentence])[:, 0]
+        shares = np.exp(scores - scores.max())
+        return dict(zip(self.languages, (shares / shares.sum()).tolist(), strict=True))
+
+    def _log_likelihoods(self, sentences: Sequence[str]) -> np.ndarray:
+        """Of each sentence in each language (languages, sentences)."""
+        buckets, rows = _ngrams(sentences)
+        return np.stack(
+            [
+                np.bincount(rows, weights=table[buckets], minlength=len(sentences))
+                for table in self._log_probabilities
+            ]
+        )
 
     def right(self, text: Text) -> float:
         """The share of lines, 0 to 1, that are identified correctly."""
@@ -114,8 +125,8 @@ def from_training_side(data: DataFolder) -> CharacterNgrams:
     Raises:
         UserError: fewer than two languages, or a language without training text.
     """
-    text = {language: _side(data, "train", language, MAX_LINES) for language in data.languages}
-    held_out = {language: _side(data, "valid", language, HELD_OUT) for language in data.languages}
+    text = {name: plain_lines(data, "train", name, MAX_LINES) for name in data.languages}
+    held_out = {name: plain_lines(data, "valid", name, HELD_OUT) for name in data.languages}
     empty = [language for language in text if not text[language]]
     if len(text) < 2 or empty:
         raise UserError(
@@ -126,14 +137,6 @@ def from_training_side(data: DataFolder) -> CharacterNgrams:
     if any(held_out.values()):
         classifier.accuracy = classifier.right(held_out)
     return classifier
-
-
-def _side(data: DataFolder, split: str, language: str, limit: int) -> list[str]:
-    files = sorted((data.root / "pieces").glob(f"{split}.*-*.{language}"))
-    share = -(-limit // max(1, len(files)))
-    lines: Iterable[str] = (line for path in files for line in islice(read_lines(path), share))
-    # detokenized, if the folder's text is tokenized, as hypotheses are plain text
-    return read_text_form(data.root).plain([join_pieces(line) for line in lines], language)
 
 
 def from_references(references: Text) -> CharacterNgrams:

@@ -21,6 +21,9 @@ class Identifier(Protocol):
     def identify(self, sentences: Sequence[str]) -> list[str]:
         """One code per sentence; UNDETECTABLE if there is no evidence."""
 
+    def probabilities(self, sentence: str) -> dict[str, float]:
+        """The probability of each likely code; empty if there is no evidence."""
+
 
 def has_letters(sentence: str) -> bool:
     """Whether a sentence has letters, without which its language cannot be identified."""

@@ -23,13 +23,13 @@ function answerCard(target, answers, open) {
     element("header", {},
       element("h2", {}, languageName(target), " ", element("span", { class: "code" }, target)),
       zeroShot.length ? element("span", { class: "mark", title: "a direction without training data" }, some) : null),
-    answers.map(({ model, translation }) => element("div", { class: translation.off_target ? "version stray" : "version" },
+    element("div", { class: "versions" }, answers.map(({ model, translation }) => element("div", { class: translation.off_target ? "version stray" : "version" },
       answers.length > 1 ? element("p", { class: "model" }, model) : null,
       translationText(translation, target, (sentence, piece, event) => open({ target, model, sentence, piece, event })),
       facts(translation, element("button", {
         type: "button", class: "quiet", "aria-label": `Look inside: ${languageName(target)}, ${model}`,
         click: (event) => open({ target, model, sentence: 0, piece: 0, event }),
-      }, "Look inside")))));
+      }, "Look inside"))))));
 }
 
 /** The text, in whose sentences each piece can be clicked where pieces make up the text. */

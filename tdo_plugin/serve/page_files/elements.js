@@ -19,10 +19,14 @@ function option(value, text) {
   return element("option", { value }, text);
 }
 
-/** Fill a select, keeping its choice if that is still there. */
+/** Fill a select, keeping its choice if that is still there; options in groups have their label third. */
 function fill(select, options) {
   const before = select.value;
-  select.replaceChildren(...options.map(([value, text]) => option(value, text)));
+  const groups = Map.groupBy(options, ([, , label]) => label);
+  select.replaceChildren(...[...groups].flatMap(([label, members]) => {
+    const made = members.map(([value, text]) => option(value, text));
+    return label ? [element("optgroup", { label }, made)] : made;
+  }));
   if (options.some(([value]) => value === before)) select.value = before;
 }
 

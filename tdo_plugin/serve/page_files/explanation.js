@@ -173,9 +173,16 @@ function facts(answer, ...more) {
   return element("p", { class: "facts" },
     element("span", {}, detected),
     answer.off_target ? element("span", { class: "off" }, "off target") : null,
-    element("span", { title: "log2 probability per token, after the length penalty" },
-      `score ${answer.score.toFixed(2).replace("-", "\u2212")}`),
+    element("span", {}, `score ${answer.score.toFixed(2).replace("-", "\u2212")}`),
     ...more);
+}
+
+/** What the score of `facts` means. */
+function scoreMeaning({ length_penalty: penalty }) {
+  const scale = penalty === 1
+    ? "mean log\u2082 probability of a piece; 0 is certain, \u22121 one chance in two"
+    : `log\u2082 probability divided by the number of pieces to the power ${penalty}; 0 is certain`;
+  return `Score: how sure the model is of its translation (not how good it is), as the ${scale}.`;
 }
 
 function candidateTable({ steps, target_pieces: pieces }, index) {

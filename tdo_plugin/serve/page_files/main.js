@@ -1,10 +1,14 @@
 // The page as a whole: a form in front of a server, or explanations that were written into it.
 
-function showEmbedded({ explanations, made_by: madeBy }) {
+const AUTO = "auto"; // the source that the server detects
+const PAUSE = 400; // ms without a key until what was typed is detected
+
+function showEmbedded({ explanations, models, made_by: madeBy }) {
   const panel = byId("inside");
   byId("about").textContent = explanations[0].text;
   byId("about").dir = "auto";
   byId("status").textContent = `Made by ${madeBy}.`;
+  explainScore(models[0]);
   const targets = [...new Set(explanations.map(({ target }) => target))];
   for (const target of targets) {
     const members = explanations.filter((explanation) => explanation.target === target);
@@ -17,18 +21,28 @@ function showEmbedded({ explanations, made_by: madeBy }) {
   }
 }
 
+function explainScore(model) {
+  byId("meaning").textContent = scoreMeaning(model);
+  byId("meaning").hidden = false;
+}
+
 class TranslationPage {
   constructor({ models, limits }) {
     this.models = new Map(models.map((model) => [model.name, model]));
     this.pending = new Map();
     this.answers = [];
+    this.found = {};
     byId("text").maxLength = limits.characters;
     const names = [...this.models.keys()].map((name) => [name, name]);
     fill(byId("first"), names);
     fill(byId("second"), [["", "none"], ...names]);
     byId("beside").hidden = names.length < 2;
-    for (const id of ["first", "second"]) byId(id).addEventListener("change", () => this.fillLanguages());
-    byId("source").addEventListener("change", () => this.fillLanguages());
+    if (names.length > 1) byId("second").value = names[1][0];
+    for (const id of ["source", "targets", "first", "second"]) {
+      byId(id).addEventListener("change", () => this.changed());
+    }
+    byId("text").addEventListener("input", () => this.changed(PAUSE));
+    byId("example").addEventListener("click", () => this.tryExample());
     byId("ask").addEventListener("submit", (event) => {
       event.preventDefault();
       this.translate();
@@ -52,15 +66,81 @@ class TranslationPage {
     return [...new Set(names.filter(Boolean))];
   }
 
+  /** Show what the form's choices and text mean, and detect the text's language after a pause. */
+  changed(pause = 0) {
+    this.fillLanguages();
+    this.stopDetecting();
+    const text = byId("text").value;
+    if (byId("source").value !== AUTO || !text.trim()) return;
+    const { signal } = this.detecting = new AbortController();
+    this.pause = setTimeout(() => this.sourceOf(text, signal).catch(({ name, message }) => {
+      if (name !== "AbortError") byId("pairs").textContent = message;
+    }), pause);
+  }
+
+  stopDetecting() {
+    clearTimeout(this.pause);
+    this.detecting?.abort();
+  }
+
+  /** The language of a text, as chosen or as the server detects it. */
+  async sourceOf(text, signal) {
+    if (byId("source").value !== AUTO) return byId("source").value;
+    const [model] = this.chosen();
+    if (this.found.text === text && this.found.model === model) return this.found.source;
+    try {
+      this.found = { text, ...await ask("api/detect", { model, text }, signal) };
+    } catch (error) {
+      if (error.name !== "AbortError") this.found = {};
+      throw error;
+    } finally {
+      this.fillLanguages();
+    }
+    return this.found.source;
+  }
+
   fillLanguages() {
-    const [first, ...others] = this.chosen().map((name) => this.models.get(name).languages);
-    const languages = first.filter((code) => others.every((codes) => codes.includes(code)));
+    const models = this.chosen().map((name) => this.models.get(name));
+    const [first, ...others] = models;
+    const languages = first.languages.filter((code) => others.every((other) => other.languages.includes(code)));
     const named = languages.map((code) => [code, `${languageName(code)} (${code})`]);
     named.sort((one, two) => one[1].localeCompare(two[1], "en"));
-    const detects = this.chosen().every((name) => this.models.get(name).detector);
-    fill(byId("source"), [...named, ...(detects ? [["detect", "detected language"]] : [])]);
+    const detected = byId("text").value.trim() ? this.found.source : undefined;
+    const auto = detected ? `${languageName(detected)} (detected)` : "detect language";
+    fill(byId("source"), [...(first.detector ? [[AUTO, auto]] : []), ...named]);
+
+    const chosen = byId("source").value;
+    const source = chosen === AUTO ? detected : chosen;
+    const possible = (from, to) => from !== to && models.every((model) =>
+      model.zero_shot || model.directions.includes(`${from}-${to}`));
+    // what was detected changes no choice of the user
+    const kept = (code) => chosen === AUTO && code === byId("targets").value;
+    const targets = named.filter(([code]) => !source || possible(source, code) || kept(code));
+    fill(byId("targets"), [["all", "all others"],
+      ...targets.map(([code, name]) => [code, name, source && training(models, source, code)])]);
+
+    const into = byId("targets").value;
+    const sources = source ? [source] : languages.filter((code) => into !== "all" && possible(code, into));
+    byId("pairs").textContent = trainingNote(models, sources.flatMap((from) =>
+      targets.filter(([code]) => into === "all" || code === into).map(([code]) => [from, code])));
+    byId("example").hidden = !this.exampleLanguages().length;
+  }
+
+  /** The languages of the examples that the form's choices allow. */
+  exampleLanguages() {
     const source = byId("source").value;
-    fill(byId("targets"), [["all", "all other languages"], ...named.filter(([code]) => code !== source)]);
+    const models = this.chosen().map((name) => this.models.get(name));
+    return Object.keys(models[0].examples).filter((code) =>
+      (source === AUTO ? code !== byId("targets").value : code === source)
+      && models.every(({ languages }) => languages.includes(code)));
+  }
+
+  /** Translate an example, of the next language where the language is to be detected. */
+  tryExample() {
+    const languages = this.exampleLanguages();
+    this.shown = languages[(languages.indexOf(this.shown) + 1) % languages.length];
+    byId("text").value = this.models.get(byId("first").value).examples[this.shown];
+    return this.translate();
   }
 
   fail(message) {
@@ -108,11 +188,13 @@ class TranslationPage {
       byId("text").focus();
       return;
     }
-    const source = byId("source").value;
+    this.stopDetecting();
+    const detects = byId("source").value === AUTO;
     const into = byId("targets").value;
     const targets = into === "all" ? "all" : [into];
     const models = this.chosen();
     return this.during(byId("answers"), "Translating\u2026", async (signal) => {
+      const source = await this.sourceOf(text, signal);
       this.answers = await Promise.all(
         models.map((model) => ask("api/translate", { model, text, source, targets }, signal)));
       // it explains the answers before
@@ -121,13 +203,15 @@ class TranslationPage {
       this.showAnswers();
       const seconds = this.answers.reduce((sum, answer) => sum + answer.seconds, 0);
       const off = this.answers.flatMap(({ translations }) => translations).filter(({ off_target: off }) => off).length;
-      const from = source === "detect" ? ` from ${languageName(this.answers[0].source)}` : "";
+      const from = detects ? ` from ${languageName(source)}` : "";
       return `Translated${from} in ${seconds.toFixed(seconds < 1 ? 2 : 1)} s.` + (off ? ` ${off} off target.` : "");
     });
   }
 
   showAnswers() {
     const { source } = this.answers[0];
+    explainScore(this.models.get(this.answers[0].model));
+    byId("answers").classList.toggle("compared", this.answers.length > 1);
     const common = this.answers[0].translations.map(({ target }) => target).filter((target) =>
       this.answers.every(({ translations }) => translations.some((translation) => translation.target === target)));
     byId("answers").replaceChildren(...common.map((target) => answerCard(target,

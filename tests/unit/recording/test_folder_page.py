@@ -9,7 +9,7 @@ import pytest
 from tdo_plugin.recording import folder_page
 from tdo_plugin.recording.folder_page import page, state_line
 from tdo_plugin.recording.logged_values import append
-from tdo_plugin.recording.runs import FAILED, FINISHED, Run, write_runs
+from tdo_plugin.recording.runs import FAILED, FINISHED, LOST, Run, write_runs
 from tdo_plugin.recording.training_folder import POINTS, read_training_folder
 
 RUN = Run(
@@ -24,8 +24,8 @@ def folder(tmp_path):
     later = replace(RUN, options={"lr": [0.2]}, data={"/data": {"digest": "def"}})
     write_runs(tmp_path, [RUN, later])
     for update in range(10, 40, 10):
-        append(tmp_path, "train_inner", update, {"loss": 5 - update / 10})
-    append(tmp_path, "valid", 30, {"loss": 2.125})
+        append(tmp_path, "train_inner", update, {"loss": 5 - update / 10, "wps": 10_000 + update})
+        append(tmp_path, "valid", update, {"loss": 2.125 + abs(20 - update)})
     (tmp_path / "checkpoint_last.pt").touch()
     rows = [
         {"update": 30, "direction": direction, "group": group, "bleu": bleu, "off": 25.0}
@@ -47,6 +47,26 @@ def test_it_shows_all_that_the_folder_has(folder):
         assert part in shown, part
     assert text.count("data:image/svg+xml") == 2
     assert "://" not in text and "<script" not in text
+
+
+def test_the_tab_and_the_top(folder):
+    place = folder / "run" / "system" / "checkpoints"
+    place.mkdir(parents=True)
+    for path in [*folder.glob("*.json*")]:
+        path.rename(place / path.name)
+
+    def top():
+        text = page(read_training_folder(place))
+        assert "<title>system · run</title>" in text
+        return re.sub(r"<[^>]+>", " ", text[text.index("<h1>") : text.index("<nav")]).split()
+
+    measures = "Best validation loss 2.125 bits, update 20 Speed 10,020 target tokens per second"
+    assert " ".join(top()).startswith(f"Training: system · run {measures} Duration 2 h 00 min")
+    # the end of a run that was killed is not known
+    write_runs(place, [replace(RUN, state=LOST, ended=""), RUN])
+    assert "Duration 1 h 00 min without lost runs" in " ".join(top())
+    (place / "metrics.jsonl").unlink()
+    assert not {"loss", "Speed"} & set(top())
 
 
 def test_without_matplotlib_it_has_the_table(folder, monkeypatch):

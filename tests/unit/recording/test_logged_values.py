@@ -17,11 +17,11 @@ def test_single_numbers_are_kept():
 def test_a_resumed_training_replaces_what_it_does_again(tmp_path):
     assert read_losses(tmp_path) == {}
     for update, loss in ((1, 5.0), (2, 4.0), (3, math.nan), (2, 3.0)):
-        append(tmp_path, "train_inner", update, {"loss": loss, "bleu": 1.0})
+        append(tmp_path, "train_inner", update, {"loss": loss, "wps": 7.0, "bleu": 1.0})
     append(tmp_path, "valid", 3, {"loss": 2.0, "nll_loss": 1.0})
     with (tmp_path / FILE).open("a") as stream:
         stream.write('{"tag": "valid", "upda')  # a crash has cut it
     assert read_losses(tmp_path) == {
-        "train_inner": {1: {"loss": 5.0}, 2: {"loss": 3.0}},
+        "train_inner": {1: {"loss": 5.0, "wps": 7.0}, 2: {"loss": 3.0, "wps": 7.0}},
         "valid": {3: {"loss": 2.0, "nll_loss": 1.0}},
     }

@@ -31,6 +31,9 @@ def test_each_name_is_a_detector_that_can_be_sent(spec, begin, data, root, tmp_p
     sentences = ["Der Hund schläft im Haus.", "The dog sleeps in the house.", "..."]
     assert chosen.identify(sentences) == ["de", "en", "?"]
     assert chosen.signature.startswith(begin)
+    *likely, none = map(chosen.probabilities, sentences)
+    assert [max(each, key=each.get) for each in likely] == ["de", "en"] and none == {}
+    assert all(0.5 < max(each.values()) <= sum(each.values()) < 1.01 for each in likely)
     sent = pickle.loads(pickle.dumps(chosen))
     assert (sent.signature, sent.label("de")) == (chosen.signature, "de")
     assert sent.identify(sentences) == ["de", "en", "?"]
