@@ -1,15 +1,19 @@
-"""`tdo start`: from a folder of parallel text to trained models and a report."""
+"""`tdo start`: from parallel text to trained models, a report, and each way out."""
 
 import json
 import shlex
+import subprocess
 from pathlib import Path
+from urllib import request
 
 import pytest
 from support.commands import told
 from support.covering import needs
 from support.own_folders import write_kind, write_parallel
+from support.processes import finished
 
 from tdo_plugin.cli import main
+from tdo_plugin.installation import FILES
 from tdo_plugin.start import machine_facts
 
 FEW = ("--updates", "3", "--cpu", "--jobs", "2")
@@ -29,20 +33,25 @@ def here(tmp_path, monkeypatch):
 
 
 def checked(folder, printed, recommended, directions):
-    """The report has both systems on all directions, and the last advice works."""
+    """The report has the systems on all directions, and the lines to copy work."""
+    label = recommended + " (recipe)" * (recommended == "tdo-instrucl")
     scores = json.loads((folder / "report" / "scores.json").read_text())
     assert [system["name"] for system in scores["systems"]] == [
-        "transformer",
-        recommended + " (recipe)" * (recommended == "tdo-instrucl"),
+        *dict.fromkeys(("encoder-decoder", label))
     ]
     assert all(len(system["directions"]) == directions for system in scores["systems"])
     assert (folder / "report" / "index.html").is_file()
-    assert f"recommended: {recommended}, since" in printed
-    (line,) = (line for line in printed.splitlines() if line.startswith("  tdo translate "))
-    words = shlex.split(line)
-    source = words[words.index("-s") + 1]
-    Path(f"FILE.{source}").write_text("ein satz\n")
-    assert main([*words[1:], "--cpu", "--max-len-b", "3"]) == 0
+    assert f"The recommended model is {recommended}." in printed
+    lines = [line for line in printed.splitlines() if line.startswith("  tdo ")]
+    translate, serve, hf, ctranslate2 = (shlex.split(line, comments=True) for line in lines)
+    Path("text").write_text("ein satz\n")
+    words = ["--cpu" if word == "--interactive" else word for word in translate]
+    assert main([*words[1:], "--input", "text", "--out", "translation", "--max-len-b", "3"]) == 0
+    assert len(Path("translation").read_text().splitlines()) == 1
+    assert serve == ["tdo", "serve", "mine"]
+    assert main(hf[1:]) == main(ctranslate2[1:]) == 0
+    assert Path("mine-hf", "config.json").is_file()
+    assert Path("mine-ctranslate2", "model.bin").is_file()
 
 
 def test_a_dry_run_shows_everything_and_writes_nothing(here, capsys):
@@ -53,7 +62,7 @@ def test_a_dry_run_shows_everything_and_writes_nothing(here, capsys):
         "Books.de-en", "not split", "1,200 lines", "not used, not the name of a text: LICENSE, ",
         "a hash of the en sentence decides", "test, joined by the en sentences",
         "train: nothing left out of cs-en, de-en",
-        "recommended: tdo-instrucl, since cs-de have no training text",
+        "systems: encoder-decoder and tdo-instrucl", "recommended: tdo-instrucl: cs-de have no ",
         "vocabulary: 2,000 pieces", "consider NLLB-600M",
         f"--langs cs=ces_Latn,de=deu_Latn,en=eng_Latn --out {run}/nllb",
         "[systems.tdo-instrucl.flags]",
@@ -77,7 +86,8 @@ def test_mistakes(here, refused, monkeypatch):
             --updates 0             :: `--updates` must be at least 1; it is 0
             --hours 0               :: `--hours` must be above 0
             --gpus 99               :: `--gpus` must be at most 0
-            --out in                :: `--out` must be a folder that FOLDER is not in
+            --out in                :: `--out` must be a folder that TEXT is not in
+            --systems transformer   :: `--systems` must be among encoder-decoder, tdo-instrucl
         """
     )
 
@@ -89,8 +99,8 @@ def test_a_test_sentence_that_is_too_long_is_refused_before_the_training(here, c
         with (here / "in" / f"test.{language}").open("a") as file:
             file.write(f"{sentence}\n")
     _, errors = told(capsys, "start", "in", *FEW, code=2)
-    assert "`FOLDER` must have test sentences of at most 1,022 pieces; in test.de-fr.de" in errors
-    assert not (here / "runs" / "in" / "transformer").exists()
+    assert "`TEXT` must have test sentences of at most 1,022 pieces; in test.de-fr.de" in errors
+    assert not (here / "runs" / "in" / "encoder-decoder").exists()
 
 
 @needs("langdetect")
@@ -133,3 +143,36 @@ def test_each_kind_of_folder(kind, here, capsys):
     write_kind(here / "in", kind, 1_200)
     printed, _ = told(capsys, "start", "in", "--out", "mine", *FEW, *options)
     checked(here / "mine", printed, recommended, directions)
+
+
+@pytest.mark.full
+def test_the_lines_of_the_readme(here):
+    """Those under "Run", as they stand; the page's port aside, which another may use."""
+    readme = (FILES / "README.md").read_text(encoding="utf-8")
+    block = readme.partition("## Run")[2].partition("```bash\n")[2].partition("```")[0]
+    start, translate, serve, export = block.strip().splitlines()
+    write_kind(here / "my-text", "multi30k", 300)
+
+    def bash(line, stdin=""):
+        done = finished(["bash", "-c", line], stdin=stdin, cwd=here)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    assert "The recommended model is encoder-decoder." in bash(start)
+    assert bash(translate, "ein satz\n").strip()
+    with subprocess.Popen(
+        shlex.split(f"{serve.partition('#')[0]} --port 0"), stdout=subprocess.PIPE, text=True
+    ) as server:
+        try:
+            address = server.stdout.readline().split()[0]
+            body = json.dumps(
+                {"model": "encoder-decoder", "text": "ein satz", "source": "de", "targets": ["en"]}
+            )
+            asked = request.Request(f"{address}api/translate", body.encode())
+            asked.add_header("Content-Type", "application/json")
+            with request.urlopen(asked) as answer:
+                assert answer.status == 200
+        finally:
+            server.terminate()
+    bash(export)
+    assert (here / "my-text-hf" / "config.json").is_file()
