@@ -7,8 +7,11 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+from tdo_compat.errors import tell
+from tdo_plugin.cli.decoding import MODEL
 from tdo_plugin.cli.output_file import check_has_folder
 from tdo_plugin.errors import UserError
+from tdo_plugin.evaluation.decoding.decoded_checkpoints import resolve_one
 from tdo_plugin.installation import FILES
 from tdo_plugin.launch.training_config import PRECISIONS
 from tdo_plugin.runtime.signals import ended_by_signal
@@ -18,7 +21,7 @@ EXAMPLE = """
 tdo bench --device cpu --data my-data --json bench.json
 tdo bench train --device cpu --json training.json
 tdo bench decode --against ctranslate2 --json engines.json
-tdo bench half-precision --path runs/mine/checkpoint_best.pt --data my-data
+tdo bench half-precision --path runs/mine --data my-data
 """
 
 BENCHMARKS = FILES / "benchmarks"
@@ -93,11 +96,9 @@ def _add_conditions(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add(
         "--path",
-        type=Path,
-        metavar="CHECKPOINT",
-        help="with half-precision: this checkpoint, and the losses of its training on the "
-        "validation sets of --data (default: random weights with the sizes of --size and "
-        "--options)",
+        metavar="MODEL",
+        help=f"with half-precision: {MODEL}, and the losses of its training on the validation "
+        "sets of --data (default: random weights with the sizes of --size and --options)",
     )
     add("--device", choices=("cpu", "cuda"), help="device (default: a GPU if available)")
     add(
@@ -151,6 +152,8 @@ def run(args: argparse.Namespace) -> int:
     _check_combination(args)
     if args.plot:
         check(args.plot)
+    if args.path is not None:
+        args.path = resolve_one(args.path, None, tell, "--path")
     sys.path.insert(0, str(BENCHMARKS))
     from speed.command import bench
 
