@@ -157,10 +157,10 @@ def system_of(folder: Path, option: str = "--path") -> Path:
         return folder / (recommended if recommended in names else names[0])
     if names:
         raise UserError(f"`{option}` must be one model; {folder} has {', '.join(names)}")
-    holds = ", ".join(sorted(path.name for path in folder.iterdir())[:10]) or "nothing"
+    holds = ", ".join(sorted(path.name for path in folder.iterdir())[:10]) or "hidden files"
     raise UserError(
         f"`{option}` must be a checkpoint, or the folder of a training or run; {folder} has no "
-        f"checkpoint ({holds})"
+        f"checkpoint, only {holds}"
     )
 
 

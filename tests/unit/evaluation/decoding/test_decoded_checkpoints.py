@@ -5,7 +5,12 @@ from argparse import Namespace
 import pytest
 import torch
 
-from tdo_plugin.evaluation.decoding.decoded_checkpoints import resolve
+from tdo_plugin.evaluation.decoding.decoded_checkpoints import (
+    name_of,
+    resolve,
+    training_of,
+    write_run,
+)
 
 
 def write(path, updates, loss=None):
@@ -65,14 +70,23 @@ def test_too_few_for_the_protocol(tmp_path, taken, refused):
 
 
 def test_the_folders_of_an_experiment(tmp_path, taken, refused):
-    """A system's means the average that was tested, its checkpoints with a rule."""
+    """A system's means the average that was tested, its checkpoints with a rule; a run's its
+    only system, or the recommended one."""
     write(tmp_path / "run" / "tdo" / "average.pt", 20)
     write(tmp_path / "run" / "tdo" / "checkpoints" / "checkpoint_1_10.pt", 10, 1.0)
     assert taken("run/tdo") == ("run/tdo/average.pt", f"{tmp_path}/run/tdo: average.pt")
     assert taken("run/tdo", "best-1")[0] == "run/tdo/checkpoints/checkpoint_1_10.pt"
-    with refused.raised("the run", names=f"the models {tmp_path}/run/tdo/average.pt"):
+    assert taken("run") == taken("run/tdo")
+    assert name_of(tmp_path / "run") == name_of(tmp_path / "run" / "tdo" / "checkpoints") == "tdo"
+    assert training_of(tmp_path / "run") == tmp_path / "run" / "tdo" / "checkpoints"
+    write(tmp_path / "run" / "other" / "average.pt", 20)
+    with refused.raised("a run of two systems", names="has other, tdo"):
         taken("run")
-    with refused.raised("no model", names="has none"):
+    write_run(tmp_path / "run", "other")
+    assert taken("run") == taken("run/other")
+    with refused.raised("an average alone", names="average.pt only"):
+        taken("run/other", "best-1")
+    with refused.raised("no model", names="has no checkpoint, only run"):
         taken()
 
 
