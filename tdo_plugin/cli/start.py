@@ -13,6 +13,7 @@ from tdo_plugin.cli import reproduce
 from tdo_plugin.cli import start_output as output
 from tdo_plugin.errors import UserError
 from tdo_plugin.launch.handed_on_options import device_options, gpus_here
+from tdo_plugin.runtime.signals import GOES_ON, ended_by_signal
 
 if TYPE_CHECKING:
     from tdo_plugin.start.choices import Choices, Corpus
@@ -122,7 +123,7 @@ def run(args: argparse.Namespace) -> int:
     for place in (path.resolve() for path in args.text):
         if run_folder in (place, *place.parents):
             raise UserError(f"`--out` must be a folder that TEXT is not in; it is {run_folder}")
-    with _place(run_folder, args.dry_run) as place:
+    with ended_by_signal(hint=GOES_ON), _place(run_folder, args.dry_run) as place:
         with alone(place):
             choices, corpus = _prepare(args, run_folder, place)
         args.experiments, args.out, args.updates = str(place / FILE), run_folder, None
