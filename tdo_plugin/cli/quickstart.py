@@ -45,8 +45,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _show(folder: Path) -> None:
-    from tdo_plugin.evaluation.report import notes, report_tables
     from tdo_plugin.evaluation.sheet_reading import read_sheet
 
     sheet = read_sheet(folder / "scores.json")
-    report.show(report_tables.summary(sheet), notes.reading(sheet))
+    report.show_scores(sheet)

@@ -126,7 +126,6 @@ def show_nllb(corpus: Corpus, run: Path) -> None:
 
 def show_result(run: Path, choices: Choices, corpus: Corpus) -> None:
     """Print the score tables and the next steps."""
-    from tdo_plugin.evaluation.report import notes, report_tables
     from tdo_plugin.evaluation.sheet_reading import read_sheet
     from tdo_plugin.experiments.document_reader import read_document
     from tdo_plugin.start.experiment_file import FILE, recommended
@@ -134,8 +133,7 @@ def show_result(run: Path, choices: Choices, corpus: Corpus) -> None:
     # the user may have renamed tables and systems in the file
     document = read_document(run / FILE)
     for table in document.tables:
-        sheet = read_sheet(run / table / "scores.json")
-        report.show(report_tables.summary(sheet), notes.reading(sheet))
+        report.show_scores(read_sheet(run / table / "scores.json"))
     systems = [*document.systems]
     usual = recommended(choices.zero_shot)
     model = run / (usual if usual in systems else systems[-1]) / "average.pt"
