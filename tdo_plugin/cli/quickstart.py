@@ -29,23 +29,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Make the table, print it, and list the results; returns 1 if a step failed."""
+    from tdo_plugin.evaluation.sheet_reading import read_sheet
+    from tdo_plugin.experiments.tables import PAGE, REPORT, SHEET
+
     other = args.scale not in (None, SCALE)
     args.out = args.out or (RUN.with_name(f"{NAME}-{args.scale}") if other else RUN)
     failed = reproduce.run(args)
     if failed or args.dry_run:
         return failed
-    _show(args.out / NAME)
+    report.show_scores(read_sheet(args.out / REPORT / NAME / SHEET))
     model, data = args.out / TWO_STAGE / "average.pt", args.out / "text" / "data"
     words = ["tdo", "translate", str(data), "--path", str(model), "-s", "de", "-t", "es"]
-    print(f"Open {args.out / NAME / 'index.html'} for every direction, with example sentences.")
+    print(f"Open {args.out / REPORT / PAGE} for every direction, with example sentences.")
     print(f"{args.out} has the corpus and each system's flags, checkpoints and translations.")
     print("To translate between two languages without training pairs, line by line:")
     print(f"  {shlex.join([*words, '--interactive'])}")
     return 0
-
-
-def _show(folder: Path) -> None:
-    from tdo_plugin.evaluation.sheet_reading import read_sheet
-
-    sheet = read_sheet(folder / "scores.json")
-    report.show_scores(sheet)

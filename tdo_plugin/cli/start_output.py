@@ -128,12 +128,13 @@ def show_result(run: Path, choices: Choices, corpus: Corpus) -> None:
     """Print the score tables and the next steps."""
     from tdo_plugin.evaluation.sheet_reading import read_sheet
     from tdo_plugin.experiments.document_reader import read_document
+    from tdo_plugin.experiments.tables import PAGE, REPORT, SHEET
     from tdo_plugin.start.experiment_file import FILE, recommended
 
     # the user may have renamed tables and systems in the file
     document = read_document(run / FILE)
     for table in document.tables:
-        report.show_scores(read_sheet(run / table / "scores.json"))
+        report.show_scores(read_sheet(run / REPORT / table / SHEET))
     systems = [*document.systems]
     usual = recommended(choices.zero_shot)
     model = run / (usual if usual in systems else systems[-1]) / "average.pt"
@@ -150,10 +151,7 @@ def show_result(run: Path, choices: Choices, corpus: Corpus) -> None:
         target,
     ]
     print_line("")
-    for table in document.tables:
-        print_line(
-            f"{run / table / 'index.html'} shows every direction in a browser, with sentences."
-        )
+    print_line(f"{run / REPORT / PAGE} shows every direction in a browser, with sentences.")
     print_line("Translate a file of your own, one sentence a line:")
     print_line(
         f"  {shlex.join([*words, '--input', f'FILE.{source}', '--output', f'FILE.{target}'])}"

@@ -14,7 +14,7 @@ from tdo_plugin.typed import read_json
 
 FILE = "experiment.toml"
 RECORD = "written.json"  # digest of the written file, to detect edits
-TABLE = "report"
+TABLE = "comparison"
 BASELINE = "transformer"
 TWO_STAGE = "tdo-instrucl"
 ENCODER_DECODER = "encoder-decoder"

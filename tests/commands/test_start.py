@@ -30,7 +30,7 @@ def here(tmp_path, monkeypatch):
 
 def checked(folder, printed, recommended, directions):
     """The report has both systems on all directions, and the last advice works."""
-    scores = json.loads((folder / "report" / "scores.json").read_text())
+    scores = json.loads((folder / "report" / "comparison" / "scores.json").read_text())
     assert [system["name"] for system in scores["systems"]] == [
         "transformer",
         recommended + " (recipe)" * (recommended == "tdo-instrucl"),
