@@ -66,8 +66,8 @@ def test_tables_over_axes_from_the_corpus_to_the_report(tmp_path, capfd):
     assert list(content(run, "best")["best"]["enters"]) == ["M0", "M1"]
     assert not (run / "report" / "best" / "scores.json").exists()
     page = Page((run / "report" / "index.html").read_text(encoding="utf-8"))
-    links = [attributes["href"] for attributes, _ in page.all("a")]
-    assert links[2:] == ["enters/index.html", "enters/grid.md", "best/grid.md"]
+    links = {attributes["href"] for attributes, _ in page.all("a")}
+    assert {"enters/index.html", "enters/grid.md", "best/grid.md"} <= links
     _validated(run)
     assert main(words) == 0
     assert "0 steps" in capfd.readouterr().out
