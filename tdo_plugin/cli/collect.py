@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -65,24 +64,19 @@ def write_page(title: str, reports: Sequence[Sequence[str]], out: Path) -> None:
 
 
 def _collected(words: Sequence[str], base: Path) -> Collected:
-    from tdo_plugin.evaluation.report.collection import Collected
-    from tdo_plugin.evaluation.score_sheet import merge
-    from tdo_plugin.evaluation.sheet_reading import read_sheet
+    from tdo_plugin.evaluation.report.collection import (
+        Collected,
+        links_to,
+        pictures_below,
+        sheet_below,
+    )
 
     if len(words) < 2:
         raise UserError(f"`--report` must be followed by NAME and DIR; it is {' '.join(words)}")
     name, place, *published = words
     check_titles([name], "`--report`")
     folder = Path(place)
-    sheets = sorted(folder.rglob("scores.json"))
-    if not sheets:
+    sheet = sheet_below(folder)
+    if sheet is None:
         raise UserError(f"`--report` must name a folder with a scores.json; {folder} has none")
-    page = folder / "index.html"
-    return Collected(
-        name,
-        merge(read_sheet(path) for path in sheets),
-        published,
-        # the report's own page has better heat maps
-        [path for path in sorted(folder.rglob("*.png")) if not path.name.startswith("heatmap-")],
-        os.path.relpath(page.resolve(), base) if page.is_file() else None,
-    )
+    return Collected(name, sheet, published, pictures_below(folder), links_to(folder, base))

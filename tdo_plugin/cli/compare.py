@@ -47,7 +47,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print a table of differences; returns 1 if a requested score is missing."""
-    from tdo_plugin.evaluation.report.notes import tests
+    from tdo_plugin.evaluation.report.notes import below
     from tdo_plugin.evaluation.report.report_tables import differences
     from tdo_plugin.evaluation.report.text_tables import terminal
 
@@ -57,7 +57,7 @@ def run(args: argparse.Namespace) -> int:
     if table is None:
         raise UserError("`SYSTEM` must have directions in common with the baseline; it has none")
     width = shutil.get_terminal_size((100, 24)).columns
-    print(terminal(table, width, bold=False), "", table.caption, *tests(sheet), sep="\n")
+    print(terminal(table, width, bold=False), "", *below(sheet, table), sep="\n")
     return 1 if sheet.failures or sheet.missing else 0
 
 

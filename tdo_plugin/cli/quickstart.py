@@ -28,20 +28,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Make the table, print it, and list the results; returns 1 if a step failed."""
+    from tdo_plugin.evaluation.sheet_reading import read_sheet
+    from tdo_plugin.experiments.tables import PAGE, REPORT, SHEET
+
     other = args.scale not in (None, SCALE)
     args.out = args.out or (RUN.with_name(f"{NAME}-{args.scale}") if other else RUN)
     failed = reproduce.run(args)
     if failed or args.dry_run:
         return failed
-    _show(args.out / NAME)
-    print(f"Report, for a browser: {args.out / NAME / 'index.html'}")
+    report.show_scores(read_sheet(args.out / REPORT / NAME / SHEET))
+    print(f"Report, for a browser: {args.out / REPORT / PAGE}")
     show_next(args.out, "de", "es")  # a pair without training text
     return 0
-
-
-def _show(folder: Path) -> None:
-    from tdo_plugin.evaluation.report import notes, report_tables
-    from tdo_plugin.evaluation.sheet_reading import read_sheet
-
-    sheet = read_sheet(folder / "scores.json")
-    report.show(report_tables.summary(sheet), notes.reading(sheet))

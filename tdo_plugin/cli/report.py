@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tdo_compat.errors import tell
+from tdo_compat.errors import did_you_mean, tell
 from tdo_plugin.cli.output_file import check_folder
 from tdo_plugin.errors import UserError
 from tdo_plugin.evaluation.protocols import PROTOCOLS
@@ -34,6 +34,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="scores.json of `tdo score`; systems of several files are shown side by side",
     )
     add("--out", type=Path, required=True, metavar="DIR", help="folder for the report")
+    add(
+        "--title",
+        default="",
+        metavar="TEXT",
+        help="title of the report (default: the name of the data folder)",
+    )
+    add(
+        "--recommended",
+        default="",
+        metavar="NAME",
+        help="system that the figures show first (default: the last)",
+    )
     add(
         "--cells",
         type=Path,
@@ -60,6 +72,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Print the tables, and write and list the files; returns 1 if a score is missing."""
     from tdo_plugin.evaluation.report import heatmap, notes, report_tables
+    from tdo_plugin.evaluation.report.page import About
     from tdo_plugin.evaluation.report.published_comparison import beside, beside_table, chosen
     from tdo_plugin.evaluation.report.write import write_report
     from tdo_plugin.evaluation.score_sheet import merge
@@ -69,6 +82,12 @@ def run(args: argparse.Namespace) -> int:
     sheet = merge(read_sheet(path) for path in args.scores)
     if args.cells:
         return _cells(args, sheet)
+    names = [system.name for system in sheet.systems]
+    if args.recommended and args.recommended not in names:
+        raise UserError(
+            f"`--recommended` must be one of {', '.join(names)}; it is {args.recommended}"
+            f"{did_you_mean(args.recommended, names)}"
+        )
     if args.protocol and sheet.protocol != args.protocol:
         raise UserError(
             f"`--protocol` must be that of the scores, {sheet.protocol or 'none'}; "
@@ -84,16 +103,17 @@ def run(args: argparse.Namespace) -> int:
         }.values()
     )
     requested = besides if published else []
+    show_scores(sheet)
     seeds = report_tables.seeds(sheet)
-    shown = [report_tables.summary(sheet), *([seeds] if seeds else [])]
-    for table in (*shown, *(beside_table(comparison, sheet) for comparison in requested)):
-        lines = notes.reading(sheet) if table.key == "scores" else [table.caption]
-        show(table, lines)
+    further = [beside_table(comparison, sheet) for comparison in requested]
+    for table in [*([seeds] if seeds else []), *further]:
+        show(table, [table.caption])
     apart = [
         f"{key} has no measured column" for key, comparisons in by_key.items() if not comparisons
     ]
     print(*notes.results(sheet), *apart, "", sep="\n")
-    for path in write_report(sheet, besides, args.out):
+    about = About(args.title, _run_folder(args.out), args.recommended)
+    for path in write_report(sheet, besides, args.out, about):
         print(path.resolve(), flush=True)
     if not heatmap.available():
         print("no figures: matplotlib is not installed (pip install matplotlib)")
@@ -106,7 +126,7 @@ def _cells(args: argparse.Namespace, sheet: ScoreSheet) -> int:
     from tdo_plugin.evaluation.report.cell_tables import tables_of, write
     from tdo_plugin.evaluation.report.cells import read_cells
 
-    for option in ("protocol", "published"):
+    for option in ("protocol", "published", "title", "recommended"):
         if getattr(args, option):
             raise UserError(f"`--{option}` must be left out with --cells, whose FILE sets it")
     cells = read_cells(args.cells)
@@ -121,13 +141,33 @@ def _cells(args: argparse.Namespace, sheet: ScoreSheet) -> int:
     return _ended(sheet)
 
 
+def _run_folder(out: Path) -> Path | None:
+    """The run folder of `tdo reproduce` that `out` is in, if any."""
+    from tdo_plugin.experiments.steps import RECORDS
+
+    return next((folder for folder in out.resolve().parents if (folder / RECORDS).is_dir()), None)
+
+
+def show_scores(sheet: ScoreSheet) -> None:
+    """Print the summary of a score sheet, and the verdict."""
+    from tdo_plugin.evaluation.report import notes, report_tables
+    from tdo_plugin.evaluation.report.verdict import verdict_lines
+
+    table = report_tables.summary(sheet)
+    show(table, [*notes.below(sheet, table, "bold" if _bold() else "*"), "", *verdict_lines(sheet)])
+
+
 def show(table: Table, lines: Sequence[str]) -> None:
     """Print a table, fitted to the width of the terminal, and the lines below it."""
     from tdo_plugin.evaluation.report.text_tables import terminal
 
     width = shutil.get_terminal_size((100, 24)).columns
-    bold = sys.stdout.isatty() and "NO_COLOR" not in os.environ
-    print(table.title, "", terminal(table, width, bold), "", *lines, "", sep="\n")
+    print(table.title, "", terminal(table, width, _bold()), "", *lines, "", sep="\n")
+
+
+def _bold() -> bool:
+    """Whether the terminal shows the best scores in bold."""
+    return sys.stdout.isatty() and "NO_COLOR" not in os.environ
 
 
 def _ended(sheet: ScoreSheet) -> int:

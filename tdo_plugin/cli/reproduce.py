@@ -79,7 +79,7 @@ def _run_all(args: argparse.Namespace) -> int:
         failed = max(failed, code)
         made += [] if code else tables
     if not (args.dry_run or args.estimate):
-        reproduce_all.write_page(args.scale, made, args.out / "index.html")
+        reproduce_all.write_page(args.scale, made, args.out)
     return failed
 
 
@@ -140,6 +140,7 @@ def _show(plan: Plan, tables: Sequence[PlannedTable], machine: Machine) -> int:
 def _run(
     args: argparse.Namespace, plan: Plan, tables: Sequence[PlannedTable], machine: Machine
 ) -> int:
+    from tdo_plugin.experiments.run_page import write_run_page
     from tdo_plugin.experiments.runner import Runner, refuse_foreign, to_do
     from tdo_plugin.experiments.steps import cannot_draw
 
@@ -169,6 +170,7 @@ def _run(
     troubles = Runner(plan.graph, machine, say).run(goals, stale, fresh)
     for name, why in troubles.items():
         tell(f"error: {name}: {why}")
-    for table in tables:
-        print(table.folder)
+    page = write_run_page(plan)
+    if page:
+        print(page)
     return 1 if troubles else 0

@@ -18,8 +18,8 @@ ALL = "all"  # given instead of an experiment file
 SMOKE = "smoke"
 DESCRIPTION = (
     "Makes the headline table of each of the five papers, one paper after another, with the rows "
-    "that show the paper's main result, then one page with all of them, RUN/index.html. At scale "
-    "smoke it makes all tables and figures."
+    "that show the paper's main result, then one page with all of them, RUN/report/index.html. At "
+    "scale smoke it makes all tables and figures."
 )
 
 
@@ -51,15 +51,14 @@ def of_each_paper(args: argparse.Namespace) -> Iterator[argparse.Namespace]:
         yield own
 
 
-def write_page(scale: str, tables: Sequence[PlannedTable], out: Path) -> None:
-    """Write one page with the headline tables among `tables`."""
+def write_page(scale: str, tables: Sequence[PlannedTable], run: Path) -> None:
+    """Write the run's page, with the headline tables among `tables`."""
+    from tdo_plugin.experiments.tables import PAGE, REPORT, title_of
+
     reports = [
-        [
-            f"{table.plan.setting.document.title}, {table.name.replace('table', 'table ')}",
-            *(str(table.folder), table.published),
-        ]
+        [title_of(table.plan.setting.document, table.name), str(table.folder), table.published]
         for table in tables
         if table.table.headline
     ]
     if reports:
-        collect.write_page(f"Papers, {scale}", reports, out)
+        collect.write_page(f"Papers, {scale}", reports, run / REPORT / PAGE)

@@ -43,7 +43,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=int,
         default=5,
         metavar="N",
-        help="example sentences per direction (default 5)",
+        help="example sentences per direction: N on which systems differ most, and a random "
+        "sample of N (default 5)",
     )
     files = parser.add_argument_group("one direction from single files")
     files.add_argument("--hyp", type=Path, metavar="FILE", help="hypotheses, one per line")

@@ -122,19 +122,17 @@ def show_nllb(corpus: Corpus, run: Path) -> None:
 
 def show_result(run: Path, corpus: Corpus) -> None:
     """Print the score tables and the next steps."""
-    from tdo_plugin.evaluation.report import notes, report_tables
     from tdo_plugin.evaluation.sheet_reading import read_sheet
     from tdo_plugin.experiments.document_reader import read_document
+    from tdo_plugin.experiments.tables import PAGE, REPORT, SHEET
     from tdo_plugin.start.experiment_file import FILE
 
     # the user may have renamed tables and systems in the file
     document = read_document(run / FILE)
     for table in document.tables:
-        sheet = read_sheet(run / table / "scores.json")
-        report.show(report_tables.summary(sheet), notes.reading(sheet))
+        report.show_scores(read_sheet(run / REPORT / table / SHEET))
     print_line("")
-    for table in document.tables:
-        print_line(f"Report, for a browser: {short(run / table / 'index.html')}")
+    print_line(f"Report, for a browser: {short(run / REPORT / PAGE)}")
     source, target = (*corpus.zero_shot(), *corpus.pairs)[0]
     show_next(run, source, target)
     print_line(f"To try something else, edit {short(run / FILE)} and give the same command again.")

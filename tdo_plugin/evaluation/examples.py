@@ -1,4 +1,4 @@
-"""Example sentences that show differences between systems."""
+"""Example sentences: those that show differences between systems, and a random sample."""
 
 from __future__ import annotations
 
@@ -22,13 +22,15 @@ def pick(
     hypotheses: Mapping[str, Sequence[str]],
     sentence_chrf: Mapping[str, np.ndarray],
     count: int,
+    seed: int,
 ) -> list[Example]:
-    """Up to `count` sentences on which the systems' chrF++ differs most, largest spread first.
+    """Up to `count` sentences on which the systems' chrF++ differs most, and as many at random.
 
-    For two systems, the first half are sentences where the second system is better, the other half
-    sentences where it is worse; if one half is short, the other fills up. For a single system, they
-    are the sentences with the lowest scores. Ties are in the order of the test set; sentences with
-    equal scores of all systems are never chosen.
+    The largest spread comes first. For two systems, the first half are sentences where the second
+    system is better, the other half sentences where it is worse; if one half is short, the other
+    fills up. For a single system, they are the sentences with the lowest scores. Ties are in the
+    order of the test set; sentences with equal scores of all systems are never chosen. The random
+    sample is in the order of the test set.
 
     Args:
         direction: the direction, such as `de-fr`.
@@ -36,12 +38,18 @@ def pick(
         references: one per sentence.
         hypotheses: hypotheses by system.
         sentence_chrf: each sentence's chrF++, (sentences,), by system.
-        count: maximum number of examples.
+        count: maximum number of examples of either kind.
+        seed: seed of the random sample, which also depends on the direction.
 
     Returns:
-        The examples; their `number` counts from 1, like the lines of a file.
+        The examples, some possibly of both kinds; their `number` counts from 1, like the lines of a
+        file.
     """
     scores = np.stack([sentence_chrf[name] for name in hypotheses])
+    generator = np.random.default_rng([seed, *direction.encode()])
+    sample = generator.choice(len(references), min(count, len(references)), replace=False)
+    chosen = [(index, False) for index in _choose(scores, count)]
+    chosen += [(int(index), True) for index in np.sort(sample)]
     return [
         Example(
             direction=direction,
@@ -50,8 +58,9 @@ def pick(
             reference=references[index],
             hypotheses={name: lines[index] for name, lines in hypotheses.items()},
             chrf={name: float(sentence_chrf[name][index]) for name in hypotheses},
+            random=random,
         )
-        for index in _choose(scores, count)
+        for index, random in chosen
     ]
 
 

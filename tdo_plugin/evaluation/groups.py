@@ -17,7 +17,7 @@ from tdo_plugin.typed import read_json
 HIGH = 900_000  # minimum sentence pairs of the group High
 MEDIUM = 100_000
 
-SUPERVISED = "supervised"
+SUPERVISED, ZERO_SHOT = "supervised", "zero-shot"
 TRAINED_OTHERS = "X → Y, trained"
 
 Groups = dict[str, tuple[str, ...]]
@@ -47,14 +47,14 @@ def standard_groups(
         del groups[TRAINED_OTHERS]
     if trained not in groups.values():
         groups[SUPERVISED] = trained
-    names = (f"{hub} → X", f"X → {hub}", SUPERVISED, "X → Y", TRAINED_OTHERS, "zero-shot")
+    names = (f"{hub} → X", f"X → {hub}", SUPERVISED, "X → Y", TRAINED_OTHERS, ZERO_SHOT)
     nonempty = {name: tuple(groups[name]) for name in names if groups.get(name)}
     return {**nonempty, "all": tuple(directions)} if len(nonempty) > 1 else nonempty
 
 
 def _standard_group(direction: str, supervised: Collection[str] | None, hub: str | None) -> str:
     if supervised is not None and direction not in supervised:
-        return "zero-shot"
+        return ZERO_SHOT
     without_hub = "X → Y" if supervised is None else TRAINED_OTHERS
     return _beside_hub(direction, hub) or without_hub
 

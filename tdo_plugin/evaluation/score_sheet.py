@@ -118,7 +118,8 @@ class Comparison:
 class Example:
     """One test sentence with the systems' hypotheses and their sentence-level chrF++.
 
-    `source` is None if the source text is unknown.
+    `source` is None if the source text is unknown. `random` examples are a random sample; the
+    others show differences between the systems.
     """
 
     direction: str
@@ -127,6 +128,7 @@ class Example:
     reference: str
     hypotheses: dict[str, str]
     chrf: dict[str, float]
+    random: bool = False
 
 
 @dataclass(frozen=True)

@@ -56,7 +56,7 @@ class Settings:
         pooled: whether groups are also scored as one test set.
         samples: resamples of the significance test; 0: no test.
         seed: seed of the resamples.
-        examples: example sentences per direction.
+        examples: example sentences per direction, of either kind.
         protocol: name of a paper's protocol, or None.
         workers: number of processes for text metrics.
     """
@@ -293,7 +293,7 @@ def _comparisons(
 def _examples(
     systems: Sequence[SystemTexts], directions: Sequence[str], table: Table, settings: Settings
 ) -> list[Example]:
-    """Sentences on which the systems differ most, for each direction."""
+    """Sentences on which the systems differ most, and random ones, for each direction."""
     result: list[Example] = []
     for direction in directions:
         here = [system for system in systems if direction in system.texts]
@@ -306,6 +306,8 @@ def _examples(
         first = texts[here[0].name]
         hypotheses = {name: system_texts.hypotheses for name, system_texts in texts.items()}
         result += pick(
-            direction, first.sources, first.references, hypotheses, scores, settings.examples
+            *(direction, first.sources, first.references, hypotheses, scores),
+            count=settings.examples,
+            seed=settings.seed,
         )
     return result

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from tdo_plugin.experiments.cells import CELLS, cells_text, check_cells, check_validated
-from tdo_plugin.experiments.document import Drawing
+from tdo_plugin.experiments.document import Document, Drawing
 from tdo_plugin.experiments.expressions import Scope, as_text
 from tdo_plugin.experiments.plan import Plan, References, Words, words_of
 from tdo_plugin.experiments.rows import Part, TableRow, first_of_each, fits, identity, rows_of
 from tdo_plugin.experiments.steps import Step, device_of, drawn_here
 from tdo_plugin.experiments.systems import SEED
 
+REPORT = "report"  # folder of a run with a folder for each table
 SHEET, PAGE, GRID = "scores.json", "index.html", "grid.md"  # of `tdo score` and `tdo report`
 # patterns of all files that both write
 REPORTED = (SHEET, PAGE, CELLS, "results.*", "grid.*", "matrix-*.csv", "heatmap-*.*")
@@ -32,6 +34,7 @@ class PlannedTable:
 
     def __init__(self, plan: Plan, name: str, patterns: Sequence[str] = ()) -> None:
         self.plan, self.name = plan, name
+        self.place = f"{REPORT}/{name}"
         self.table = plan.setting.document.tables[name]
         self.scored = PlannedTable(plan, self.table.cells, patterns) if self.table.cells else self
         if self.scored is self:
@@ -39,7 +42,7 @@ class PlannedTable:
         else:
             self.rows, self.left_out = self.scored.rows, self.scored.left_out
         check_cells(self)
-        self.folder = plan.graph.run / name
+        self.folder = plan.graph.run / self.place
         scored = self.table.score is not False
         self.goals = self._reports() if scored else []
         self.goals += [
@@ -71,7 +74,7 @@ class PlannedTable:
 
     def folder_of(self, block: str) -> Path:
         """A block's folder."""
-        place = self.plan.graph.place(self.name, block)
+        place = self.plan.graph.place(self.place, block)
         return self.folder if len(self.blocks()) == 1 else place
 
     def sheet(self, block: str) -> Path:
@@ -86,7 +89,7 @@ class PlannedTable:
                 yield sheet.parent
             elif sheet not in sheets:
                 yield from (path for name in REPORTED for path in self.folder.glob(name))
-        for name in self.plan.graph.drawn(self.name):
+        for name in self.plan.graph.drawn(self.place):
             if name not in self.goals:
                 place = (self.plan.graph.run / name).parent
                 yield from (place, *place.parent.glob(f"{place.name}.*"))
@@ -95,17 +98,18 @@ class PlannedTable:
         """The steps that make the reports; a table over axes has one per block."""
         sheets = {self.scored.scores(block): str(self.sheet(block)) for block in self.blocks()}
         beside = ("--published", self.published) if self.published else ()
+        titled = ("--title", title_of(self.plan.setting.document, self.name))
         add = self.plan.graph.add
         if not self.scored.table.axes:
-            command = ("report", *sheets.values(), "--out", str(self.folder), *beside)
+            command = ("report", *sheets.values(), "--out", str(self.folder), *titled, *beside)
             left = (self.folder / PAGE,)
-            name = f"{self.name}/report"
+            name = f"{self.place}/report"
             spared = {scores: (sheet,) for scores, sheet in sheets.items()}
             return [add(Step(name, "report", (command,), tuple(sheets), left, spared=spared))]
         goals = []
         for block, (scores, sheet) in zip(self.blocks(), sheets.items(), strict=True):
             folder = self.folder_of(block)
-            own = ("report", sheet, "--out", str(folder))
+            own = ("report", sheet, "--out", str(folder), *titled)
             cells = folder / CELLS
             commands = ((*own, *beside),) * (self.scored is self) + (
                 ("report", sheet, "--cells", str(cells), "--out", str(folder)),
@@ -119,10 +123,7 @@ class PlannedTable:
     @property
     def published(self) -> str:
         """The paper's table to compare with, or an empty text."""
-        paper, number = self.plan.setting.document.published, self.name.removeprefix("table")
-        if self.table.published is not None:
-            return self.table.published
-        return f"{paper}:{number}" if paper and number != self.name else ""
+        return published_beside(self.plan.setting.document, self.name)
 
     def scores(self, block: str) -> str:
         """The step that makes a block's score sheet."""
@@ -149,7 +150,7 @@ class PlannedTable:
         words += shlex.split(system.scope.text(self.table.score))
         words += self.plan.inputs.lid if self.table.measure == "test" else ()
         step = Step(
-            f"{self.name}/{block}/scores",
+            f"{self.place}/{block}/scores",
             "scores",
             (tuple(words),),
             tuple(needs),
@@ -269,7 +270,7 @@ class PlannedTable:
             return None
         rows = drawn
         place = scope.text(drawing.out) + (f"+{SEED}={seed}" if seed and seed > 1 else "")
-        out = self.plan.graph.place(self.name, place)
+        out = self.plan.graph.place(self.place, place)
         further: dict[str, Any] = {"each": each, "out": str(out)}
         if scored:
             block = self.block_of(rows[0])
@@ -285,7 +286,7 @@ class PlannedTable:
         commands = drawn_here(words_of(drawing.make, own.referring(references)))
         text = Path(f"{out}.txt")
         step = Step(
-            f"{self.name}/{place}/drawing",
+            f"{self.place}/{place}/drawing",
             "drawing",
             commands,
             tuple(dict.fromkeys([*needs, *spared])),
@@ -295,3 +296,24 @@ class PlannedTable:
             spared={need: words for need, words in spared.items() if need not in needs},
         )
         return self.plan.graph.add(step)
+
+
+def title_of(document: Document, name: str) -> str:
+    """The title of a table's report: the file's, with the table's name if there are several."""
+    title = document.title or document.name
+    if len(document.tables) == 1 or name == document.name:
+        return title
+    return f"{title}, {label_of(name)}"
+
+
+def label_of(name: str) -> str:
+    """A table's name for readers, `table 1` for `table1`."""
+    return re.sub(r"(table|figure)(?=\d)", r"\1 ", name)
+
+
+def published_beside(document: Document, name: str) -> str:
+    """The paper's table to compare a table with, PAPER:TABLE, or an empty text."""
+    published, number = document.tables[name].published, name.removeprefix("table")
+    if published is not None:
+        return published
+    return f"{document.published}:{number}" if document.published and number != name else ""

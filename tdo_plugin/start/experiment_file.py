@@ -13,7 +13,7 @@ from tdo_plugin.typed import read_json
 
 FILE = "experiment.toml"
 RECORD = "written.json"  # digest of the written file, to detect edits
-TABLE = "report"
+TABLE = "comparison"
 
 
 def experiment(title: str, data: Path, choices: Choices) -> str:

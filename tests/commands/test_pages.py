@@ -12,7 +12,8 @@ from support.covering import mostly_full
 from support.score_sheets import HOSTILE, sheet
 from support.served import embedded, served
 
-from tdo_plugin.evaluation.report.page import html_page
+from tdo_plugin.evaluation.report.page import About, html_page
+from tdo_plugin.evaluation.score_sheet import Example
 from tdo_plugin.serve.explained_page import explained_page
 from tdo_plugin.serve.page import page as page_of
 
@@ -53,6 +54,13 @@ def tab(browser):
         page.close()
         assert not [line for line in said if "status of 400" not in line]
         assert all(url.startswith((address, "data:")) for url in read), read
+
+
+def written(folder, scores):
+    """The address of a report."""
+    path = folder / "index.html"
+    path.write_text(html_page(scores, (), About("my text")), encoding="utf-8")
+    return path.as_uri()
 
 
 def translated(page, text=TEXT, second=""):
@@ -125,8 +133,8 @@ def test_type_translate_click_and_move(tab, server):
 
 
 def test_a_report(tab, tmp_path):
-    (tmp_path / "index.html").write_text(html_page(sheet(), ()), encoding="utf-8")
-    page = tab((tmp_path / "index.html").as_uri())
+    page = tab(written(tmp_path, sheet()))
+    assert page.locator('[data-draw="heat"] .what').inner_text() == "BLEU of few"  # the last
     table = page.locator('table[data-sort="directions"]')
     rows = table.locator("tbody th")
     names = rows.all_inner_texts()
@@ -140,6 +148,29 @@ def test_a_report(tab, tmp_path):
     page.get_by_role("searchbox", name="Text").fill("شكرا")
     (example,) = page.locator(".examples li").all()
     assert HOSTILE in example.inner_text()  # as text
+    assert "English → Arabic" in example.inner_text()
+
+
+def test_a_report_on_a_phone(tab, tmp_path):
+    page = tab(written(tmp_path, sheet()), width=390)
+    assert not scrolls_sideways(page)
+    cells = page.locator('table[data-sort="scores"] td').all()
+    ends = [box["x"] + box["width"] for box in map(lambda cell: cell.bounding_box(), cells)]
+    assert max(ends) <= 390
+    labels = [cell.get_attribute("data-name") for cell in cells]
+    assert labels.count("zero-shot") == 3 * 2
+
+
+def test_examples_are_a_random_sample_or_striking(tab, tmp_path):
+    usual = Example("en-de", 1, "dog", "Hund", {"plain": "Hund", "few": "Hund"}, {}, random=True)
+    page = tab(written(tmp_path, sheet(examples=(*sheet().examples, usual))))
+    shown = page.locator(".examples li h3")
+    assert shown.all_inner_texts() == ["English → German · sentence 1"]
+    page.get_by_label("Sentences").select_option(label="largest differences")
+    assert shown.all_inner_texts() == [
+        "English → Arabic · sentence 7",
+        "Arabic → German · sentence 3",
+    ]
 
 
 def test_words_are_reached_by_the_keyboard(tab, server):

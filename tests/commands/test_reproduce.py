@@ -47,7 +47,7 @@ def test_the_commands_of_a_table(mine, capsys):
     assert "#   tdo+instrucl: like InstruCL at 5, authors' form\n" in said
     run = mine / "runs" / "mine-smoke"
     assert f"+ tdo train {run}/tdo/system.conf {run}/text/data --save-dir" in said
-    assert said.index("/training\n") < said.index("# table1/text/scores\n")
+    assert said.index("/training\n") < said.index("# report/table1/text/scores\n")
     assert not (mine / "runs").exists()
 
 
@@ -104,12 +104,12 @@ def test_a_run_and_its_failure(mine, stand_in, capsys, monkeypatch):
     assert main(words) == 1
     output = capsys.readouterr()
     assert "tdo/training: done in " in output.out
-    assert "error: table1/text/scores: ended with 3: no memory (full log: " in output.err
+    assert "error: report/table1/text/scores: ended with 3: no memory (full log: " in output.err
     monkeypatch.setenv("FAILS", "")
     assert main(words) == 0
     said = capsys.readouterr().out
     assert "2 steps, including 0 training runs" in said
-    assert said.splitlines()[-1] == str(mine / "runs" / "mine-smoke" / "table1")
+    assert said.splitlines()[-1] == str(mine / "runs" / "mine-smoke" / "report" / "index.html")
     assert main([*words, "--fresh"]) == 0
     assert "including 3 training runs" in capsys.readouterr().out
 
@@ -155,7 +155,9 @@ def test_quickstart_is_the_table_of_its_experiments(here, capsys):
 def test_a_quickstart_that_fails_ends_without_a_table(stand_in, capsys, monkeypatch):
     monkeypatch.setenv("FAILS", "score")
     printed, errors = told(capsys, "quickstart", "--scale", "smoke", "--cpu", code=1)
-    assert "error: quickstart/text/scores: ended with 3" in errors and "browser" not in printed
+    assert (
+        "error: report/quickstart/text/scores: ended with 3" in errors and "browser" not in printed
+    )
 
 
 def test_a_quickstart_without_the_experiments(here, refused, monkeypatch):
@@ -171,7 +173,7 @@ def test_quickstart_ends_with_scores_and_what_to_look_at(here, capsys):
         assert text in table
     *_, page, made, _, example = end.strip().splitlines()
     opened = Path(page.split()[1])
-    assert opened == Path("runs/quickstart-smoke/quickstart/index.html") and opened.is_file()
+    assert opened == Path("runs/quickstart-smoke/report/index.html") and opened.is_file()
     assert made.startswith("runs/quickstart-smoke has")
     words = shlex.split(example)
     (here / "text").write_text("die katze schläft\n")
@@ -207,7 +209,7 @@ def test_one_page_has_all_headline_tables(made, tmp_path, capsys):
     assert [f"{own.experiments}/{own.tables[0]}" for own in made] == HEADLINES
     assert all(own.headline and own.scale == "toy" and own.jobs == 3 for own in made)
     assert [own.updates for own in made] == [None, None, None, 500, None]
-    page = tmp_path / "runs" / "all-toy" / "index.html"
+    page = tmp_path / "runs" / "all-toy" / "report" / "index.html"
     assert said.splitlines()[-1] == str(page)
     text = page.read_text()
     for heading in ("TDO and InstruCL (Qu et al.), table 1", "(Gao et al., 2022), table 9"):
@@ -220,13 +222,13 @@ def test_whole_tables_of_some_papers(made, tmp_path, capsys):
     assert [own.experiments for own in made] == ["tdo", "tlm"]
     assert all(not own.headline and own.updates == 750 for own in made)
     assert all(vars(own)["from"] == str(tmp_path) for own in made)
-    assert (tmp_path / "here" / "index.html").is_file()
+    assert (tmp_path / "here" / "report" / "index.html").is_file()
 
 
 def test_a_paper_that_fails_keeps_back_no_other(made, tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(Namespace, "fails", "tdo")
     told(capsys, *["reproduce", "all", "--papers", "tdo,tpdm"], code=1)
-    text = (tmp_path / "runs" / "all-toy" / "index.html").read_text()
+    text = (tmp_path / "runs" / "all-toy" / "report" / "index.html").read_text()
     assert "TPDM" in text and "TDO and InstruCL" not in text
 
 
@@ -237,7 +239,7 @@ def test_what_all_shows(tmp_path, capsys):
     whole, _ = told(capsys, *words, "--whole")
     assert whole.count("+ tdo train ") == 16
     smoke, _ = told(capsys, *words, "--scale", "smoke")
-    assert smoke.count("+ tdo train ") == 27 and "# table8/times/drawing" in smoke
+    assert smoke.count("+ tdo train ") == 27 and "# report/table8/times/drawing" in smoke
     assert not list(tmp_path.iterdir())
 
 

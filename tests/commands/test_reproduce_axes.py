@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
+from support.score_sheets import Page
 
 from tdo_plugin.cli import main
 
@@ -42,7 +43,7 @@ CELLS = ["M0-no-sum", "M0-no-per-token", "M1-yes-sum"]
 
 
 def content(run: Path, table: str) -> dict:
-    return json.loads((run / table / "grid.json").read_text(encoding="utf-8"))
+    return json.loads((run / "report" / table / "grid.json").read_text(encoding="utf-8"))
 
 
 @pytest.mark.full
@@ -57,13 +58,16 @@ def test_tables_over_axes_from_the_corpus_to_the_report(tmp_path, capfd):
     assert list(cells) == CELLS
     assert cells["M0-no-per-token"]["run"] == "M0-no-sum"
     assert cells["M0-no-per-token"]["scores"] == cells["M0-no-sum"]["scores"]
-    sheet = json.loads((run / "enters" / "scores.json").read_text(encoding="utf-8"))
+    sheet = json.loads((run / "report" / "enters" / "scores.json").read_text(encoding="utf-8"))
     assert [system["name"] for system in sheet["systems"]] == ["M0-no-sum", "M1-yes-sum"]
     for cell in cells.values():
         assert cell["scores"]["ter all"] == sheet["means"][cell["run"]]["all"]["ter"]
         assert cell["parameters"] > 1000
     assert list(content(run, "best")["best"]["enters"]) == ["M0", "M1"]
-    assert not (run / "best" / "scores.json").exists()
+    assert not (run / "report" / "best" / "scores.json").exists()
+    page = Page((run / "report" / "index.html").read_text(encoding="utf-8"))
+    links = {attributes["href"] for attributes, _ in page.all("a")}
+    assert {"enters/index.html", "enters/grid.md", "best/grid.md"} <= links
     _validated(run)
     assert main(words) == 0
     assert "0 steps" in capfd.readouterr().out

@@ -35,7 +35,7 @@ def here(tmp_path, monkeypatch):
 def checked(folder, printed, recommended, directions):
     """The report has the systems on all directions, and the lines to copy work."""
     label = recommended + " (recipe)" * (recommended == "tdo-instrucl")
-    scores = json.loads((folder / "report" / "scores.json").read_text())
+    scores = json.loads((folder / "report" / "comparison" / "scores.json").read_text())
     assert [system["name"] for system in scores["systems"]] == [
         *dict.fromkeys(("encoder-decoder", label))
     ]

@@ -38,7 +38,7 @@ TABLE = Table(
     ("system",),
     (Column("BLEU ↑", "a"), Column("BLEU ↑", "longer"), Column("TER ↓", "a")),
     (
-        Block((Row(("猫_1",), (Cell("9.5", 9.5, True, "‡"), Cell(ABSENT), Cell("1.0"))),)),
+        Block((Row(("猫_1",), (Cell("9.5", 9.5, True, "▲"), Cell(ABSENT), Cell("1.0"))),)),
         Block((Row(("a|b",), (Cell("10.0", 10.0), Cell(""), Cell("2.0"))),), "TDO, Table 1", True),
     ),
     "How to read it.",

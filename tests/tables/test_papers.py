@@ -134,7 +134,7 @@ def test_figures_of_the_tdo_paper_have_a_place_for_every_system() -> None:
         ["9", "2", "4", "6", "8", "10", "12"]
     ] * 4
     assert [value(sweep, "--out") for sweep in layers] == [
-        f"figure6/ted19-{system}-{form}"
+        f"report/figure6/ted19-{system}-{form}"
         for system in ("prefix-decoder-only", "tdo-prefix")
         for form in ("paper", "authors")
     ]
@@ -212,7 +212,7 @@ def test_pivots_are_a_row_s_model_taken_twice() -> None:
     assert value(pivot, "--pivot") == "en"
     # each corpus has its data and its sheet
     data = {value(sheet, "--out"): value(sheet, "--data") for sheet in words(table, "scores")}
-    assert data == {f"table1/{name}": f"{name}/data" for name in ("multiun", "europarl")}
+    assert data == {f"report/table1/{name}": f"{name}/data" for name in ("multiun", "europarl")}
 
 
 def test_probes_and_times_of_the_tpdm_paper() -> None:
@@ -222,7 +222,7 @@ def test_probes_and_times_of_the_tpdm_paper() -> None:
         assert [word for word in command if "=multiun" in word] == [
             f"{kind.upper()}=multiun/base+{kind}{end}/average.pt" for kind in ("rc", "tpdm")
         ]
-        assert value(command, "--out") == f"table4/probe{end}"
+        assert value(command, "--out") == f"report/table4/probe{end}"
     for name, count in (("figure1", 4), ("adversary", 6)):
         curve, probe = sorted(words(planned("tpdm", name, "toy"), "drawing"))
         assert sum(word.endswith("validation.jsonl") for word in curve) == count

@@ -69,9 +69,9 @@ def test_everything_is_done_once(tmp_path):
 def test_what_is_gone_or_depends_on_something_else_now_is_made_anew(tmp_path, monkeypatch):
     table = planned(tmp_path, "table1", "toy", 1, "base", "tdo")
     run(table)
-    (tmp_path / "run" / "table1" / "scores.json").unlink()
+    (tmp_path / "run" / "report" / "table1" / "scores.json").unlink()
     assert to_do(table.plan.graph, table.goals) == []  # the report is there
-    (tmp_path / "run" / ".steps" / "table1" / "report.json").unlink()
+    (tmp_path / "run" / ".steps" / "report" / "table1" / "report.json").unlink()
     assert [step.kind for step in to_do(table.plan.graph, table.goals)] == ["scores", "report"]
     before = len(noted(tmp_path))
     run(planned(tmp_path, "table1", "toy", 1, "base", "tdo", form="disjoint"))
@@ -147,13 +147,13 @@ def test_a_failed_row_is_marked_and_the_others_are_reported(tmp_path, monkeypatc
     troubles, _ = run(planned(tmp_path, "table1"))
     assert troubles.pop("tdo+instrucl/training").startswith("ended with 3: no memory")
     assert troubles == {
-        "table1/text/scores": "incomplete, without tdo+instrucl/output/en-X",
-        "table1/report": "incomplete, without table1/text/scores",
+        "report/table1/text/scores": "incomplete, without tdo+instrucl/output/en-X",
+        "report/table1/report": "incomplete, without report/table1/text/scores",
     }
     (score,) = (words for words in noted(tmp_path) if words[0] == "score")
     missing = tmp_path / "run" / "tdo+instrucl" / "output"
     assert f"like InstruCL at 5, authors' form={missing}" in score and missing.is_dir()
-    assert (tmp_path / "run" / "table1" / "index.html").is_file()
+    assert (tmp_path / "run" / "report" / "table1" / "index.html").is_file()
     monkeypatch.setenv("FAILS", "")
     before = len(noted(tmp_path))
     assert run(planned(tmp_path, "table1"))[0] == {}
@@ -185,9 +185,9 @@ def test_what_is_scored_in_part_is_reported(tmp_path, monkeypatch):
     assert list(troubles) == ["tdo/checkpoint"]  # others must be whole
     monkeypatch.setenv("PARTLY", "score report")
     troubles, _ = run(planned(tmp_path, "table1", "toy", 1, "tdo"))
-    assert list(troubles) == ["table1/text/scores", "table1/report"]
-    assert troubles["table1/text/scores"].startswith("ended with 1: made ")
-    assert (tmp_path / "run" / "table1" / "index.html").is_file()
+    assert list(troubles) == ["report/table1/text/scores", "report/table1/report"]
+    assert troubles["report/table1/text/scores"].startswith("ended with 1: made ")
+    assert (tmp_path / "run" / "report" / "table1" / "index.html").is_file()
     monkeypatch.setenv("PARTLY", "")
     before = len(noted(tmp_path))
     assert run(planned(tmp_path, "table1", "toy", 1, "tdo"))[0] == {}
@@ -197,7 +197,7 @@ def test_what_is_scored_in_part_is_reported(tmp_path, monkeypatch):
 def test_a_drawing_is_of_the_rows_that_are_there(tmp_path, monkeypatch):
     monkeypatch.setenv("FAILS", "train:/tdo+robt/")
     troubles, _ = run(planned(tmp_path, "parts"))
-    assert troubles["parts/curve/drawing"] == "incomplete, without tdo+robt/training"
+    assert troubles["report/parts/curve/drawing"] == "incomplete, without tdo+robt/training"
     (words,) = (words for words in noted(tmp_path) if words[0] == "curve")
     assert sum("validation.jsonl" in word for word in words) == 1
 
@@ -207,7 +207,7 @@ def test_a_tables_folder_has_what_was_asked_for_last(tmp_path):
         table = planned(tmp_path, "parts", "toy", 1, *rows)
         assert runner_of(table.plan.graph).run(table.goals, table.stale()) == {}
 
-    folder = tmp_path / "run" / "parts"
+    folder = tmp_path / "run" / "report" / "parts"
     go("tdo+robt", "each")
     assert (folder / "curve.svg").is_file() and (folder / "curve.txt").is_file()
     (folder / "gone").mkdir()

@@ -33,8 +33,8 @@ def test_one_row_of_each_paper(
     logs = sorted(tmp_path.rglob("checkpoints/train.log"))
     assert len(logs) == trainings
     assert all("@ 2 updates" in log.read_text() for log in logs)
-    report = tmp_path / name.split()[1]
-    assert (report / "index.html").is_file()
+    report = tmp_path / "report" / name.split()[1]
+    assert (tmp_path / "report" / "index.html").is_file()
     sheet = json.loads((report / "scores.json").read_text())
     assert len(sheet["systems"]) == 1
     assert main(words) == 0 and "0 steps, including 0" in capfd.readouterr().out
@@ -59,13 +59,13 @@ def test_every_table_and_figure(
     words = ["reproduce", "all", "--papers", paper, "--scale", "smoke", "--cpu"]
     words += ["--out", str(tmp_path), "--threads", "1"]
     assert main(words) == 0, capfd.readouterr()
-    out = tmp_path / paper
+    out = tmp_path / paper / "report"
     for table, described in find(paper).tables.items():
         scored = described.score is not False
         assert (out / table / "index.html").is_file() == (scored and not described.cells), table
     for place in DRAWN[paper]:
         assert (out / place).is_file(), place
-    assert (tmp_path / "index.html").is_file()
+    assert (out / "index.html").is_file() and (tmp_path / "report" / "index.html").is_file()
     capfd.readouterr()
     assert main(words) == 0 and "0 steps, including 0" in capfd.readouterr().out
     if paper == "tpdm":

@@ -217,7 +217,9 @@ def write(results: Results, folder: Path) -> Iterator[Path]:
     tables = tables_of(results)
     texts: dict[str, Callable[[], str]] = {
         "grid.md": lambda: "\n\n".join(_markdown(table) for table in tables),
-        "grid.tex": lambda: "\n".join(["% \\usepackage{booktabs}", *map(latex, tables)]),
+        "grid.tex": lambda: "\n".join(
+            ["% \\usepackage{booktabs}", *(latex(each, [each.caption]) for each in tables)]
+        ),
         "grid.json": lambda: json.dumps(as_json(results), indent=1, ensure_ascii=False),
     }
     for name, text in texts.items():

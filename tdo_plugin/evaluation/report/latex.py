@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
-from tdo_plugin.evaluation.report.table import ABSENT, MINUS, Cell, Row, Table
+from tdo_plugin.evaluation.report.table import ABSENT, BETTER, MINUS, WORSE, Cell, Row, Table
 
 ESCAPES = str.maketrans(
     {
@@ -24,8 +24,8 @@ ESCAPES = str.maketrans(
         "↓": r"$\downarrow$",
         MINUS: r"$-$",
         ABSENT: "--",
-        "†": r"\textsuperscript{\dag}",
-        "‡": r"\textsuperscript{\ddag}",
+        BETTER: r"\textsuperscript{$\bigtriangleup$}",
+        WORSE: r"\textsuperscript{$\bigtriangledown$}",
         "“": "``",
         "”": "''",
         "\n": " ",
@@ -38,9 +38,9 @@ def escape(text: str) -> str:
     return text.translate(ESCAPES)
 
 
-def latex(table: Table, notes: str = "") -> str:
-    """A `table*` environment with its caption; `notes` follow the table's caption."""
-    caption = " ".join(filter(None, (f"{table.title}.", table.caption, notes)))
+def latex(table: Table, lines: Iterable[str]) -> str:
+    """A `table*` environment, with its title and the lines below it as the caption."""
+    caption = " ".join((f"{table.title}.", *lines))
     columns = "l" * len(table.heads) + "r" * len(table.columns)
     body = [
         r"\begin{table*}",

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from html import escape
 from typing import Any
 
-from tdo_plugin.evaluation.report.table import Block, Cell, Row, Table
+from tdo_plugin.evaluation.report.table import BETTER, WORSE, Block, Cell, Column, Row, Table
 
 EMPTY = ("img",)  # elements without an end tag
+STACKED = ("scores", "seeds")  # tables that a narrow window shows row by row
+MARKS = {BETTER: "better", WORSE: "worse"}
 
 
 class Markup(str):
@@ -46,7 +48,7 @@ def html_table(table: Table) -> Markup:
     return tag(
         "div",
         inner,
-        class_="panel",
+        class_="panel stacked" if table.key in STACKED else "panel",
         tabindex="0",
         role="region",
         aria_label=f"{table.title}, table",
@@ -62,8 +64,13 @@ def _headings(table: Table) -> list[Markup]:
         for text, count in table.spans()
     ]
     names = [
-        tag("th", tag("bdi", column.name), scope="col", class_="number", data_over=column.over)
-        for column in table.columns
+        tag(
+            *("th", tag("bdi", column.name)),
+            scope="col",
+            class_="number first" if first else "number",
+            data_over=column.over,
+        )
+        for column, first in _columns(table)
     ]
     return [tag("tr", labels, spans), tag("tr", names)] if over else [tag("tr", labels, names)]
 
@@ -80,16 +87,31 @@ def _row(table: Table, row: Row) -> Markup:
     note = row.note or None
     labels = [tag("th", tag("bdi", label), scope="row", title=note) for label in row.labels]
     cells = [
-        _cell(cell, column.over) for cell, column in zip(row.cells, table.columns, strict=True)
+        _cell(cell, column, first, table.key in STACKED)
+        for cell, (column, first) in zip(row.cells, _columns(table), strict=True)
     ]
     return tag("tr", labels, cells)
 
 
-def _cell(cell: Cell, over: str) -> Markup:
+def _columns(table: Table) -> Iterator[tuple[Column, bool]]:
+    """The columns, and whether each is the first under its heading."""
+    for column, before in zip(table.columns, (None, *table.columns), strict=False):
+        yield column, before is None or column.over != before.over
+
+
+def _cell(cell: Cell, column: Column, first: bool, labelled: bool) -> Markup:
     text = tag("strong", cell.text) if cell.best else cell.text
-    mark = [tag("sup", cell.mark)] if cell.mark else []
+    mark = [tag("sup", cell.mark, class_=MARKS.get(cell.mark))] if cell.mark else []
     value = None if cell.value is None else f"{cell.value:.6g}"
-    return tag("td", text, mark, data_value=value, title=value, data_over=over or None)
+    return tag(
+        "td",
+        *(text, mark),
+        class_="first" if first else None,
+        data_value=value,
+        title=value,
+        data_over=column.over or None,
+        data_name=column.name if labelled else None,
+    )
 
 
 def details(value: Any) -> Markup:

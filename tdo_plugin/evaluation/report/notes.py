@@ -5,34 +5,51 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 
+from tdo_plugin.evaluation.report.quantities import group_label
 from tdo_plugin.evaluation.report.report_tables import measured_metrics, shows_pooled
+from tdo_plugin.evaluation.report.table import BETTER, LEVEL, WORSE, Table
 from tdo_plugin.evaluation.score_sheet import METRICS, ScoreSheet
 
 
-def reading(sheet: ScoreSheet) -> list[str]:
-    """How to read the tables: what is averaged, and what bold and the marks mean."""
-    counts = ", ".join(f"{group} ({len(members)})" for group, members in sheet.groups.items())
+def below(sheet: ScoreSheet, table: Table, best: str = "bold") -> list[str]:
+    """The lines below a table: what is averaged, the caption, and the meaning of the marks.
+
+    Args:
+        sheet: the scores.
+        table: one of the sheet's tables.
+        best: how the output shows the best scores.
+    """
+    lines = [table.caption] if table.caption else []
+    if table.key == "scores":
+        lines += _averaged(sheet)
+    if table.key in ("scores", "directions", "differences"):
+        lines += legend(sheet, best if table.key != "differences" else "")
+    return lines
+
+
+def _averaged(sheet: ScoreSheet) -> Iterator[str]:
+    counts = ", ".join(
+        f"{group_label(sheet, group)} ({len(members)})" for group, members in sheet.groups.items()
+    )
     zeros = ", without scores of exactly 0" * sheet.skip_zeros
-    lines = [f"Means over directions{zeros}: {counts}."]
+    yield f"Means over directions{zeros}: {counts}."
     if shows_pooled(sheet):
-        lines.append("Pooled: all test sets of the group scored as one.")
-    if len(sheet.systems) > 1:
-        lines.append(
-            "The best rounded score of these systems is in bold, except for means that lack "
-            "directions another system has; ↑ higher is better, ↓ lower is better."
+        yield "Pooled: all test sets of the group scored as one."
+
+
+def legend(sheet: ScoreSheet, best: str = "") -> list[str]:
+    """One line on the marks, if there are any; `best` says how the best scores are shown."""
+    marks = []
+    if any(comparison.groups for comparison in sheet.comparisons):
+        baselines = dict.fromkeys(comparison.baseline for comparison in sheet.comparisons)
+        marks.append(
+            f"{BETTER} {WORSE} significantly better or worse than {', '.join(baselines)} "
+            f"(p < {LEVEL}, paired bootstrap, {sheet.samples} resamples, seed {sheet.seed})"
         )
-    return [*lines, *tests(sheet)]
-
-
-def tests(sheet: ScoreSheet) -> list[str]:
-    """The meaning of significance marks, if there are any."""
-    if not any(comparison.groups for comparison in sheet.comparisons):
-        return []
-    baselines = ", ".join(dict.fromkeys(comparison.baseline for comparison in sheet.comparisons))
-    return [
-        f"Against the baseline ({baselines}), paired bootstrap ({sheet.samples} resamples, "
-        f"seed {sheet.seed}): † p < 0.05, ‡ p < 0.01."
-    ]
+    if best and len(sheet.systems) > 1:
+        marks.append(f"{best}: the best score, unless it is a mean that lacks directions")
+        marks.append("↑ ↓ higher or lower is better")
+    return [f"Marks: {'; '.join(marks)}."] if marks else []
 
 
 def remarks(sheet: ScoreSheet) -> list[str]:
@@ -49,7 +66,7 @@ def _correlations(sheet: ScoreSheet) -> Iterator[str]:
         if group is not None:
             yield (
                 f"{system.name}: Pearson's correlation between language accuracy and BLEU over "
-                f"directions ({group}) is {correlations[group]:.2f}."
+                f"directions ({group_label(sheet, group)}) is {correlations[group]:.2f}."
             )
 
 
@@ -59,7 +76,7 @@ def _incomplete_means(sheet: ScoreSheet) -> Iterator[str]:
         for metric in measured_metrics(sheet):
             have = {row.direction for row in system.directions if metric in row.scores}
             counts = [
-                f"{len(have & set(members))} of {len(members)} ({group})"
+                f"{len(have & set(members))} of {len(members)} ({group_label(sheet, group)})"
                 for group, members in sheet.groups.items()
                 if not have >= set(members)
             ]

@@ -9,16 +9,20 @@ import base64
 import hashlib
 import json
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from importlib.resources import files
+from pathlib import Path
 from string import Template
 from typing import Any
 
+from tdo_plugin.evaluation.language_names import language_name
 from tdo_plugin.evaluation.report import notes, report_tables
 from tdo_plugin.evaluation.report.markup import Markup, details, html_table, tag
 from tdo_plugin.evaluation.report.page_data import page_data
 from tdo_plugin.evaluation.report.published_comparison import Beside, beside_table
 from tdo_plugin.evaluation.report.report_files import languages_of
 from tdo_plugin.evaluation.report.table import Table
+from tdo_plugin.evaluation.report.verdict import recommended, verdict
 from tdo_plugin.evaluation.score_sheet import ScoreSheet
 
 NOSCRIPT = (
@@ -26,16 +30,41 @@ NOSCRIPT = (
     "</noscript>"
 )
 SCRIPTS = ("common", "tables", "heat", "pair", "languages", "examples", "start")
+NAMED_LANGUAGES = 12  # maximum number of languages that are named at the top
 
 
-def html_page(sheet: ScoreSheet, besides: Sequence[Beside]) -> str:
+@dataclass(frozen=True)
+class About:
+    """What a report is about.
+
+    Attributes:
+        title: title of the text or experiment; empty for the name of the data folder.
+        run: the run folder that the report belongs to, if any.
+        recommended: the system that the figures show first; empty for the last.
+    """
+
+    title: str = ""
+    run: Path | None = None
+    recommended: str = ""
+
+    def heading(self, sheet: ScoreSheet) -> str:
+        """The heading of the report."""
+        folders = (system.provenance.get("data") for system in sheet.systems)
+        data = next((Path(folder) for folder in folders if isinstance(folder, str)), Path())
+        name = f"{data.parent.name}/{data.name}" if data.name == "data" else data.name
+        return f"{self.title or name or 'Translations'}: report"
+
+
+def html_page(sheet: ScoreSheet, besides: Sequence[Beside], about: About) -> str:
     """The complete page."""
     script = "\n".join(_part(f"{name}.js") for name in SCRIPTS)
-    data = f'<script type="application/json" id="data">{_embedded(page_data(sheet))}</script>'
+    content = page_data(sheet, recommended(sheet, about.recommended))
+    data = f'<script type="application/json" id="data">{_embedded(content)}</script>'
+    heading = about.heading(sheet)
     return static_page(
-        "Translation report",
-        f"Translation report: {', '.join(system.name for system in sheet.systems)}",
-        lead(sheet),
+        heading,
+        f"{heading} ({about.run.name})" if about.run else heading,
+        lead(sheet, about.run),
         list(_sections(sheet, besides)),
         policy=f"; script-src '{_digest(script)}'",
         warning=Markup(NOSCRIPT),
@@ -85,44 +114,49 @@ def _embedded(data: Any) -> str:
     return text.replace("<", "\\u003c")
 
 
-def lead(sheet: ScoreSheet) -> Markup:
-    """The numbers of systems, languages and directions, and what could not be scored."""
+def lead(sheet: ScoreSheet, run: Path | None = None) -> Markup:
+    """The verdict, what was compared, and what could not be scored."""
+    codes = languages_of(sheet)
+    named = ", ".join(f"{code}: {language_name(code)}" for code in codes)
     facts = [
+        *([f"run {run}"] if run else []),
         f"{len(sheet.systems)} system{'s' * (len(sheet.systems) != 1)}",
-        f"{len(languages_of(sheet))} languages",
+        f"{len(codes)} languages" + (f" ({named})" if 0 < len(codes) <= NAMED_LANGUAGES else ""),
         f"{len(sheet.directions)} direction{'s' * (len(sheet.directions) != 1)}",
         *([f"protocol {sheet.protocol}"] if sheet.protocol else []),
     ]
+    judged = [[tag("dt", heading), tag("dd", text)] for heading, text in verdict(sheet)]
     problems = [*(f"Not scored: {failure}" for failure in sheet.failures), *notes.missing(sheet)]
     alert = [tag("div", _list(problems), class_="alert", role="note")] if problems else []
-    return Markup(tag("p", " · ".join(facts), class_="facts") + "".join(alert))
+    shown = [tag("dl", *judged, class_="verdict")] if judged else []
+    return Markup("".join([*shown, tag("p", " · ".join(facts), class_="facts"), *alert]))
 
 
 def _sections(
     sheet: ScoreSheet, besides: Sequence[Beside]
 ) -> Iterable[tuple[str, str, list[Markup]]]:
     """Key, title and content of each non-empty section."""
-    summary = html_table(report_tables.summary(sheet))
-    yield "scores", "Scores", [summary, small(notes.reading(sheet))]
+    summary = report_tables.summary(sheet)
+    yield summary.key, summary.title, whole(sheet, summary)
     if seeds := report_tables.seeds(sheet):
-        yield seeds.key, seeds.title, [html_table(seeds), small([seeds.caption])]
+        yield seeds.key, seeds.title, whole(sheet, seeds)
     if besides:
         shown = [beside_table(published_table, sheet) for published_table in besides]
-        published = [folded(table.title, table, table is shown[0]) for table in shown]
+        published = [folded(sheet, table.title, table, table is shown[0]) for table in shown]
         yield "published", "Comparison with published rows", published
     measured = bool(report_tables.measured_metrics(sheet))
     if measured:
         yield "heat", "Source by target", [_drawn("heat")]
     if measured and len(sheet.systems) > 1:
         compared = report_tables.differences(sheet)
-        means = [folded("Means of groups", compared, True)] if compared else []
+        means = [folded(sheet, "Means of groups", compared, True)] if compared else []
         yield "pair", "Two systems", [_drawn("pair"), *means]
     if languages := report_tables.languages(sheet):
-        means = [folded("Means of groups", languages)]
+        means = [folded(sheet, "Means of groups", languages)]
         yield "languages", languages.title, [_drawn("languages"), *means]
     if measured:
         every = report_tables.by_direction(sheet)
-        yield "directions", every.title, [_drawn("directions"), html_table(every)]
+        yield "directions", every.title, [_drawn("directions"), *whole(sheet, every)]
     if sheet.examples:
         yield "examples", "Examples", [_drawn("examples")]
     yield "made", "How it was made", list(_provenance(sheet))
@@ -135,13 +169,17 @@ def _drawn(key: str) -> Markup:
 
 def small(lines: Iterable[str]) -> Markup:
     """Lines below a table."""
-    return tag("div", [tag("p", line) for line in lines if line], class_="small")
+    return tag("div", [tag("p", line) for line in lines], class_="small")
 
 
-def folded(title: str, table: Table, opened: bool = False) -> Markup:
+def whole(sheet: ScoreSheet, table: Table) -> list[Markup]:
+    """A table and the lines below it."""
+    return [html_table(table), small(notes.below(sheet, table))]
+
+
+def folded(sheet: ScoreSheet, title: str, table: Table, opened: bool = False) -> Markup:
     """A collapsible table under its title."""
-    shown = html_table(table), small([table.caption])
-    return tag("details", tag("summary", title), *shown, open=opened)
+    return tag("details", tag("summary", title), whole(sheet, table), open=opened)
 
 
 def _list(lines: Iterable[str]) -> Markup:

@@ -5,17 +5,28 @@ from __future__ import annotations
 from math import isfinite
 from typing import Any
 
+from tdo_plugin.evaluation.language_names import language_name
+from tdo_plugin.evaluation.report.quantities import group_label
 from tdo_plugin.evaluation.report.report_files import languages_of
 from tdo_plugin.evaluation.report.report_tables import measured_metrics
 from tdo_plugin.evaluation.score_sheet import METRICS, Difference, ScoreSheet
 
 
-def page_data(sheet: ScoreSheet) -> dict[str, Any]:
-    """Scores, differences and examples as plain values, rounded to four decimals."""
+def page_data(sheet: ScoreSheet, first: str) -> dict[str, Any]:
+    """Scores, differences and examples as plain values, rounded to four decimals.
+
+    Args:
+        sheet: the scores.
+        first: the system that figures show first.
+    """
+    codes = languages_of(sheet)
     return {
-        "languages": languages_of(sheet),
+        "first": first,
+        "languages": codes,
+        "languageNames": {code: language_name(code) for code in codes},
         "directions": sheet.directions,
         "groups": sheet.groups,
+        "groupLabels": {group: group_label(sheet, group) for group in sheet.groups},
         "metrics": [
             {
                 "key": key,
@@ -57,6 +68,7 @@ def page_data(sheet: ScoreSheet) -> dict[str, Any]:
                 "reference": example.reference,
                 "hypotheses": example.hypotheses,
                 "chrf": _rounded(example.chrf),
+                "random": example.random,
             }
             for example in sheet.examples
         ],

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
+from tdo_plugin.evaluation.language_names import direction_name
 from tdo_plugin.evaluation.report.table import Column, heading
 from tdo_plugin.evaluation.score_sheet import METRICS, Comparison, Metric, ScoreSheet
 
@@ -12,6 +14,7 @@ MEASURES = {
     "accuracy": Metric("accuracy", "language accuracy %"),
     "win-ratio": Metric("win-ratio", "win ratio %"),
 }
+BY_SIDE = re.compile(r"\S+ → \S+(, trained)?")  # standard groups other than zero-shot and unions
 NEEDED = {"accuracy": "off", "win-ratio": "bleu"}  # the metric from which each is derived
 
 
@@ -104,6 +107,12 @@ def comparison_of(sheet: ScoreSheet, system: str, metric: str) -> Comparison | N
         ),
         None,
     )
+
+
+def group_label(sheet: ScoreSheet, group: str) -> str:
+    """A group's name for readers: that of the languages if `en → X` has a single direction."""
+    members = sheet.groups[group]
+    return direction_name(*members) if len(members) == 1 and BY_SIDE.fullmatch(group) else group
 
 
 def arrow(direction: str) -> str:

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import groupby
 from statistics import fmean
 
 from tdo_plugin.evaluation import published
 from tdo_plugin.evaluation.groups import SUPERVISED
 from tdo_plugin.evaluation.protocols import DEFAULT, PROTOCOLS
-from tdo_plugin.evaluation.report.quantities import Quantity, arrow, comparison_of
+from tdo_plugin.evaluation.report.quantities import (
+    BY_SIDE,
+    Quantity,
+    arrow,
+    comparison_of,
+    group_label,
+)
 from tdo_plugin.evaluation.report.table import (
     Block,
     Cell,
@@ -24,11 +30,10 @@ from tdo_plugin.evaluation.report.table import (
     significance,
     with_spread,
 )
-from tdo_plugin.evaluation.score_sheet import METRICS, Comparison, Difference, ScoreSheet
+from tdo_plugin.evaluation.score_sheet import METRICS, Comparison, Difference, Metric, ScoreSheet
 from tdo_plugin.evaluation.seeds import by_seed, has_seeds, over_seeds
 
 SHARES = ("target", "english", "source", "other", "undetectable")
-BY_SIDE = re.compile(r"\S+ → \S+(, trained)?")  # standard groups of trained directions
 
 
 def measured_metrics(sheet: ScoreSheet) -> list[str]:
@@ -72,7 +77,7 @@ def summary(sheet: ScoreSheet) -> Table:
     for metric in sheet.metrics:
         quantities = [Quantity(metric, group, whole) for whole in pooled for group in groups]
         shown = [quantity for quantity in quantities if quantity.measured(sheet)]
-        columns += [quantity.column(sheet) for quantity in shown]
+        columns += [_column(sheet, quantity) for quantity in shown]
         cells += [_summary_cells(sheet, quantity) for quantity in shown]
         if not shown:
             columns.append(Column(heading(METRICS[metric]), "missing"))
@@ -84,13 +89,17 @@ def summary(sheet: ScoreSheet) -> Table:
     return Table("scores", "Scores", ("system",), tuple(columns), (Block(tuple(rows)),))
 
 
+def _column(sheet: ScoreSheet, quantity: Quantity) -> Column:
+    return replace(quantity.column(sheet), name=group_label(sheet, quantity.group))
+
+
 def _summary_cells(sheet: ScoreSheet, quantity: Quantity) -> list[Cell]:
     marks = [
         ""
         if quantity.pooled
         or not (comparison := comparison_of(sheet, system.name, quantity.metric))
         or quantity.group not in comparison.groups
-        else significance(comparison.groups[quantity.group].p)
+        else significance(comparison.groups[quantity.group], METRICS[quantity.metric])
         for system in sheet.systems
     ]
     values, competing = quantity.values(sheet), quantity.complete(sheet)
@@ -112,7 +121,7 @@ def seeds(sheet: ScoreSheet) -> Table | None:
         Row((name, str(len(trainings[name]))), tuple(column[index] for column in cells))
         for index, name in enumerate(trainings)
     )
-    columns = tuple(quantity.column(whole) for quantity in quantities)
+    columns = tuple(_column(whole, quantity) for quantity in quantities)
     caption = "Means over training runs with different seeds, ± the standard deviation (n − 1)."  # noqa: RUF001
     return Table("seeds", "Over seeds", ("system", "seeds"), columns, (Block(rows),), caption)
 
@@ -137,7 +146,7 @@ def differences(sheet: ScoreSheet) -> Table | None:
         sheet.comparisons, lambda c: (c.system, c.baseline)
     ):
         rows = [
-            _difference_row(comparison, group)
+            _difference_row(sheet, comparison, group)
             for comparison in comparisons
             for group in comparison.win_ratio
         ]
@@ -154,19 +163,21 @@ def differences(sheet: ScoreSheet) -> Table | None:
     return Table("differences", "Differences", heads, columns, tuple(blocks), caption)
 
 
-def _difference_row(comparison: Comparison, group: str) -> Row:
+def _difference_row(sheet: ScoreSheet, comparison: Comparison, group: str) -> Row:
+    metric = METRICS[comparison.metric]
     wins, tested = comparison.win_ratio[group], comparison.groups.get(group)
-    cells = _tested_cells(tested, METRICS[comparison.metric].digits) if tested else [Cell("")] * 3
-    return Row((METRICS[comparison.metric].name, group), (*cells, Cell(number(wins, 0), wins)))
+    cells = _tested_cells(tested, metric) if tested else [Cell("")] * 3
+    labels = metric.name, group_label(sheet, group)
+    return Row(labels, (*cells, Cell(number(wins, 0), wins)))
 
 
-def _tested_cells(difference: Difference, digits: int) -> list[Cell]:
-    low, high = number(difference.low, digits, True), number(difference.high, digits, True)
+def _tested_cells(difference: Difference, metric: Metric) -> list[Cell]:
+    low, high = (number(end, metric.digits, True) for end in (difference.low, difference.high))
     return [
         Cell(
-            number(difference.difference, digits, True),
+            number(difference.difference, metric.digits, True),
             difference.difference,
-            mark=significance(difference.p),
+            mark=significance(difference, metric),
         ),
         Cell(f"[{low}, {high}]", difference.low),
         Cell(p_value(difference.p), difference.p),
@@ -176,7 +187,7 @@ def _tested_cells(difference: Difference, digits: int) -> list[Cell]:
 def languages(sheet: ScoreSheet) -> Table | None:
     """The languages of the hypotheses, by group; None if languages were not identified."""
     rows = [
-        Row((group, system.name), tuple(Cell(number(v, 1), v) for v in shares))
+        Row((group_label(sheet, group), system.name), tuple(Cell(number(v, 1), v) for v in shares))
         for group in sheet.groups
         for system in sheet.systems
         if (shares := _mean_shares(sheet, system.name, group))
@@ -225,7 +236,7 @@ def by_direction(sheet: ScoreSheet) -> Table:
 def _direction_cells(sheet: ScoreSheet, direction: str, metrics: list[str]) -> Iterator[Cell]:
     for metric in metrics:
         marks = [
-            significance(comparison.directions[direction].p)
+            significance(comparison.directions[direction], METRICS[metric])
             if (comparison := comparison_of(sheet, system.name, metric))
             and direction in comparison.directions
             else ""

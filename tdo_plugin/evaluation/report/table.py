@@ -7,11 +7,12 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 from statistics import fmean, stdev
 
-from tdo_plugin.evaluation.score_sheet import Metric
+from tdo_plugin.evaluation.score_sheet import Difference, Metric
 
 ABSENT = "–"  # noqa: RUF001 (the dash for a missing number)
 MINUS = "−"  # noqa: RUF001 (as wide as a plus)
-LEVELS = ((0.01, "‡"), (0.05, "†"))  # levels of p and their marks
+BETTER, WORSE = "▲", "▼"  # marks of significant differences from the baseline
+LEVEL = 0.05  # a difference with a lower p is significant
 
 
 @dataclass(frozen=True)
@@ -90,9 +91,14 @@ def p_value(p: float) -> str:
     return "< 0.001" if p < 0.001 else f"{p:.3f}"
 
 
-def significance(p: float) -> str:
-    """The mark for p; empty from 0.05 on."""
-    return next((mark for level, mark in LEVELS if p < level), "")
+def significance(tested: Difference, metric: Metric) -> str:
+    """The mark of a difference; empty unless it is significant and can be seen after rounding."""
+    system, baseline, difference = (
+        round(value, metric.digits) for value in (tested.system, tested.baseline, tested.difference)
+    )
+    if tested.p >= LEVEL or system == baseline or not difference:
+        return ""
+    return BETTER if (difference > 0) == metric.higher_is_better else WORSE
 
 
 def score_cells(
@@ -104,8 +110,8 @@ def score_cells(
 ) -> list[Cell]:
     """Cells of competing scores, with the best marked.
 
-    Scores are compared after rounding, so equal displayed scores tie. A single score is not marked.
-    `competing` tells which scores take part (default: all).
+    Scores are compared after rounding, so equal displayed scores tie; if all are equal, none is
+    marked. `competing` tells which scores take part (default: all).
     """
     shown = [None if value is None else round(value, metric.digits) for value in values]
     takes_part = competing or [True] * len(values)
@@ -113,7 +119,7 @@ def score_cells(
         value for value, part in zip(shown, takes_part, strict=True) if part and value is not None
     ]
     best = None
-    if len(present) > 1:
+    if len(set(present)) > 1:
         best = max(present) if metric.higher_is_better else min(present)
     all_marks = [*marks] or [""] * len(values)
     return [

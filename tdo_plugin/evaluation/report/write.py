@@ -10,11 +10,12 @@ from tempfile import TemporaryDirectory
 from tdo_compat.errors import named_when_full
 from tdo_plugin.evaluation.report import heatmap, notes, report_tables
 from tdo_plugin.evaluation.report.latex import latex
-from tdo_plugin.evaluation.report.page import html_page
+from tdo_plugin.evaluation.report.page import About, html_page
 from tdo_plugin.evaluation.report.published_comparison import Beside, beside_table
 from tdo_plugin.evaluation.report.report_files import slugs, write_csv, write_json, write_matrix
 from tdo_plugin.evaluation.report.table import Table
 from tdo_plugin.evaluation.report.text_tables import escape_markdown, markdown
+from tdo_plugin.evaluation.report.verdict import verdict_lines
 from tdo_plugin.evaluation.score_sheet import ScoreSheet
 from tdo_plugin.runtime.files import complete_file
 
@@ -22,7 +23,9 @@ PICTURES = (".png", ".pdf")
 OF_SYSTEMS = ("matrix-*.csv", *(f"heatmap-*{suffix}" for suffix in PICTURES))
 
 
-def write_report(sheet: ScoreSheet, besides: Sequence[Beside], folder: Path) -> Iterator[Path]:
+def write_report(
+    sheet: ScoreSheet, besides: Sequence[Beside], folder: Path, about: About
+) -> Iterator[Path]:
     """Write every file, and yield their paths when all are written.
 
     Files are written to a temporary folder first, so that a full disk leaves an earlier report
@@ -31,7 +34,7 @@ def write_report(sheet: ScoreSheet, besides: Sequence[Beside], folder: Path) -> 
     """
     folder.mkdir(parents=True, exist_ok=True)
     with named_when_full(folder), TemporaryDirectory(prefix=".report-", dir=folder) as scratch:
-        names = [path.name for path in _write(sheet, besides, Path(scratch))]
+        names = [path.name for path in _write(sheet, besides, Path(scratch), about)]
         for name in reversed(names):  # the page last, as it shows the others
             os.replace(Path(scratch, name), folder / name)
     for pattern in OF_SYSTEMS:  # of an earlier report with other systems or metrics
@@ -41,10 +44,12 @@ def write_report(sheet: ScoreSheet, besides: Sequence[Beside], folder: Path) -> 
     yield from (folder / name for name in names)
 
 
-def _write(sheet: ScoreSheet, besides: Sequence[Beside], folder: Path) -> Iterator[Path]:
+def _write(
+    sheet: ScoreSheet, besides: Sequence[Beside], folder: Path, about: About
+) -> Iterator[Path]:
     for name, text in (
-        ("index.html", html_page(sheet, besides)),
-        ("results.md", markdown_report(sheet, besides)),
+        ("index.html", html_page(sheet, besides, about)),
+        ("results.md", markdown_report(sheet, besides, about)),
         ("results.tex", latex_report(sheet, besides)),
     ):
         with complete_file(folder / name) as stream:
@@ -81,20 +86,20 @@ def overview(sheet: ScoreSheet, besides: Sequence[Beside]) -> list[Table]:
     return [table for table in tables if table]
 
 
-def markdown_report(sheet: ScoreSheet, besides: Sequence[Beside]) -> str:
-    """All tables and notes as one Markdown document."""
-    parts = ["# Translation report"]
+def markdown_report(sheet: ScoreSheet, besides: Sequence[Beside], about: About) -> str:
+    """The verdict, all tables and notes as one Markdown document."""
+    parts = [f"# {escape_markdown(about.heading(sheet))}", _bullets(verdict_lines(sheet))]
     for table in overview(sheet, besides):
-        lines = notes.reading(sheet) if table.key == "scores" else [table.caption]
-        parts += [
-            f"## {escape_markdown(table.title)}",
-            markdown(table),
-            *map(escape_markdown, lines),
-        ]
+        parts += _section(sheet, table)
     parts += ["## Notes", _bullets(notes.results(sheet))]
     parts += ["## Made by", _bullets(notes.origins(sheet))]
-    parts += ["## Every direction", markdown(report_tables.by_direction(sheet))]
-    return "\n\n".join(part for part in parts if part) + "\n"
+    parts += _section(sheet, report_tables.by_direction(sheet))
+    return "\n\n".join(parts) + "\n"
+
+
+def _section(sheet: ScoreSheet, table: Table) -> list[str]:
+    lines = map(escape_markdown, notes.below(sheet, table))
+    return [f"## {escape_markdown(table.title)}", markdown(table), *lines]
 
 
 def _bullets(lines: Sequence[str]) -> str:
@@ -103,7 +108,9 @@ def _bullets(lines: Sequence[str]) -> str:
 
 def latex_report(sheet: ScoreSheet, besides: Sequence[Beside]) -> str:
     """The tables for a paper, for inclusion by `\\input`."""
-    reading = " ".join([*notes.reading(sheet), *(f"{why}." for why in notes.missing(sheet))])
-    tables = overview(sheet, besides)
-    written = [latex(table, reading if table.key == "scores" else "") for table in tables]
+    missing = [f"{why}." for why in notes.missing(sheet)]
+    written = [
+        latex(table, [*notes.below(sheet, table), *(missing if table.key == "scores" else [])])
+        for table in overview(sheet, besides)
+    ]
     return "\n".join(["% \\usepackage{booktabs}", *written])

@@ -26,11 +26,25 @@ def test_tables_are_printed_and_files_named(tmp_path, capsys):
     scores = put(tmp_path / "s.json", sheet(missing={}))
     out = tmp_path / "out"
     printed, _ = told(capsys, "report", scores, "--out", out, "--published", "tdo:1")
-    for text in ("30.0‡*", "TDO, Table 1: TED-19, N=6, d=512", "BLEU: BLEU|tok:13a", "A note."):
+    for text in (
+        "30.0▲*",
+        "Usable? ",
+        "TDO, Table 1: TED-19, N=6, d=512",
+        "BLEU: BLEU|tok:13a",
+        "A note.",
+    ):
         assert text in printed
     for name in ("index.html", "results.tex", "matrix-bleu-few.csv"):
         assert f"{out / name}\n" in printed and (out / name).is_file()
     assert "no figures: matplotlib is not installed" in printed
+
+
+def test_the_title_and_the_run_are_named(tmp_path, capsys):
+    scores, run = put(tmp_path / "s.json", sheet(missing={})), tmp_path / "mine"
+    (run / ".steps").mkdir(parents=True)
+    told(capsys, "report", scores, "--out", run / "report" / "table", "--title", "My text")
+    page = (run / "report" / "table" / "index.html").read_text(encoding="utf-8")
+    assert "<title>My text: report (mine)</title>" in page and f"run {run} ·" in page
 
 
 def test_what_was_not_scored_is_one_line_and_exit_code_1(tmp_path, capsys):
@@ -76,6 +90,7 @@ def test_what_is_refused(tmp_path, refused, monkeypatch):
         report --out out other.json  :: other.json
         report --out out tlm.json --protocol tpdm  :: tlm
         report --out out s.json
+            --recommended fewer      :: did you mean few?
             s.json                   :: plain occurs twice
             tlm.json                 :: protocol
             --published nope         :: --published

@@ -1,5 +1,7 @@
 """Examples are where systems differ; their scores are SacreBLEU's sentence scores."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from sacrebleu.metrics import CHRF
@@ -26,8 +28,10 @@ def numbers(chrf: dict[str, list[float]], count: int) -> list[int]:
     hypotheses = {name: [f"{name} {row}" for row in rows] for name in chrf}
     scores = {name: np.array(row) for name, row in chrf.items()}
     references = [f"reference {row}" for row in rows]
-    examples = pick("de-fr", None, references, hypotheses, scores, count)
-    return [example.number for example in examples]
+    examples = pick("de-fr", None, references, hypotheses, scores, count, seed=1)
+    sample = [example.number for example in examples if example.random]
+    assert len({*sample}) == len(sample) == min(count, len(rows)) and sample == sorted(sample)
+    return [example.number for example in examples if not example.random]
 
 
 FIRST = [50.0, 50.0, 50.0, 50.0, 50.0, 50.0]
@@ -59,5 +63,17 @@ def test_which_sentences_are_taken(chrf, count, expected):
 def test_an_example_holds_everything_of_its_sentence():
     scores = {"a": np.array([1.0, 2.0]), "b": np.array([1.0, 5.0])}
     hypotheses = {"a": ["x", "y"], "b": ["x", "z"]}
-    (example,) = pick("de-fr", ["s", "t"], ["r", "q"], hypotheses, scores, 3)
-    assert example == Example("de-fr", 2, "t", "q", {"a": "y", "b": "z"}, {"a": 2.0, "b": 5.0})
+    example, *sample = pick("de-fr", ["s", "t"], ["r", "q"], hypotheses, scores, 3, seed=1)
+    second = Example("de-fr", 2, "t", "q", {"a": "y", "b": "z"}, {"a": 2.0, "b": 5.0})
+    first = Example("de-fr", 1, "s", "r", {"a": "x", "b": "x"}, {"a": 1.0, "b": 1.0}, random=True)
+    assert example == second and sample == [first, replace(second, random=True)]
+
+
+def test_the_random_sample_depends_on_the_seed_and_the_direction():
+    def sample(direction: str, seed: int) -> list[int]:
+        lines = [str(number) for number in range(100)]
+        found = pick(direction, None, lines, {"a": lines}, {"a": np.zeros(100)}, 20, seed)
+        return [example.number for example in found if example.random]
+
+    assert sample("de-fr", 1) == sample("de-fr", 1)
+    assert len({*map(tuple, (sample("de-fr", 1), sample("de-fr", 2), sample("fr-de", 1)))}) == 3

@@ -127,13 +127,16 @@ def test_the_report_is_told_of_axes_cells_and_the_paper(tmp_path):
     ]
     assert content["cells"][4] == {
         **{"name": "AE-0", "run": "LM-0", "values": {"task": "AE", "weight": "0"}},
-        **{"row": "encoder-only, AE: 0", "log": "../de-en/tlm+task=LM+weight=0/train.log"},
+        **{"row": "encoder-only, AE: 0", "log": "../../de-en/tlm+task=LM+weight=0/train.log"},
     }
     (report,) = steps(table, "report")
-    folder = tmp_path / "run/table9"
+    folder = tmp_path / "run/report/table9"
     cells_of = ("--cells", f"{folder}/cells.json")
     assert report.commands == (
-        ("report", f"{folder}/scores.json", "--out", str(folder), "--published", "tlm:9"),
+        (
+            *("report", f"{folder}/scores.json", "--out", str(folder)),
+            *("--title", "mine, table 9", "--published", "tlm:9"),
+        ),
         ("report", f"{folder}/scores.json", *cells_of, "--out", str(folder)),
     )
 
@@ -141,8 +144,8 @@ def test_the_report_is_told_of_axes_cells_and_the_paper(tmp_path):
 def test_another_table_shows_the_best_of_the_same_cells(tmp_path):
     table = planned(tmp_path, "table2")
     (scores,), (report,) = steps(table, "scores"), steps(table, "report")
-    assert scores.name == "table9/de-en/scores" and report.name == "table2/report"
-    folder = tmp_path / "run"
+    assert scores.name == "report/table9/de-en/scores" and report.name == "report/table2/report"
+    folder = tmp_path / "run/report"
     (command,) = report.commands
     assert command[:3] == ("report", f"{folder}/table9/scores.json", "--cells")
     assert command[3:] == (f"{folder}/table2/cells.json", "--out", f"{folder}/table2")
@@ -158,7 +161,7 @@ def test_what_a_scale_alone_has(tmp_path):
     table = planned(tmp_path, "table9", "full")
     files = {path: text for step in steps(table, "report") for path, text in step.files.items()}
     assert [str(path.relative_to(tmp_path)) for path in files] == [
-        *("run/table9/de-en/cells.json", "run/table9/en-ro/cells.json"),
+        *("run/report/table9/de-en/cells.json", "run/report/table9/en-ro/cells.json"),
     ]
     first, second = map(json.loads, files.values())
     assert first["axes"]["weight"] == ["0", "1", "3", "drops"]
@@ -166,7 +169,7 @@ def test_what_a_scale_alone_has(tmp_path):
     _, romanian = steps(table, "scores")
     words = romanian.commands[0]
     assert words[words.index("--directions") + 1] == "en-ro"
-    assert f"{tmp_path}/run/table9/en-ro" in words
+    assert f"{tmp_path}/run/report/table9/en-ro" in words
     (trained,) = (
         step for step in steps(table, "training") if "en-ro/tlm+task=LM+weight=3" in step.name
     )
@@ -183,7 +186,7 @@ def test_validations_of_trainings_are_scored_without_translating(tmp_path):
     assert scores.commands[0] == (
         "score",
         *(f"{t}, {s}={run}/de-en/tlm+task={t}+seed={s}/checkpoints" for t, s in names),
-        *("--data", f"{run}/de-en/data", "--out", f"{run}/seeds", "--validations"),
+        *("--data", f"{run}/de-en/data", "--out", f"{run}/report/seeds", "--validations"),
     )
     content = cells(table)
     assert (content["measure"], content["mean_over"]) == ("validation", "seed")

@@ -55,18 +55,18 @@ def test_what_is_drawn_of_every_table_comes_behind_its_own(tmp_path):
     (command,) = curve.commands
     places = [f"{run}/{name}/checkpoints" for name in ("plain", "plain+other")]
     rows = [f"{label}={place}" for label, place in zip(("a: one", "a: two"), places, strict=True)]
-    assert command == ("curve", *rows, "--out", f"{run}/table1/curve.svg")
+    assert command == ("curve", *rows, "--out", f"{run}/report/table1/curve.svg")
     assert curve.needs == ("plain/training", "plain+other/training")
-    assert probe.text == run / "table1" / "probe.txt"
+    assert probe.text == run / "report" / "table1" / "probe.txt"
 
 
 def test_each_training_may_have_a_drawing_of_its_own(tmp_path):
     _, (first, second, curve) = drawings(tmp_path, "table1", 2)
     run = tmp_path / "run"
     for step, end in ((first, ""), (second, "+seed=2")):
-        assert step.name == f"table1/probe{end}/drawing"
+        assert step.name == f"report/table1/probe{end}/drawing"
         (command,) = step.commands
-        assert command[-1] == f"{run}/table1/probe{end}"
+        assert command[-1] == f"{run}/report/table1/probe{end}"
         places = [word.partition("=")[2] for word in command[2:4]]
         last = "checkpoints/checkpoint_last.pt"
         assert places == [f"{run}/plain{end}/{last}", f"{run}/plain+other{end}/{last}"]
@@ -85,7 +85,7 @@ def test_a_table_without_rows_runs_scripts_and_keeps_what_they_print(tmp_path, m
     monkeypatch.setattr(runner, "FILES", tmp_path)
     lines: list[str] = []
     steps = runner.Runner(graph, Machine(((),)), lines.append)
-    printed = tmp_path / "run/table2/sizes.txt"
+    printed = tmp_path / "run/report/table2/sizes.txt"
     for _ in range(2):
         assert steps.run([step.name]) == {} and len(lines) == 4
         assert printed.read_text() == "one\ntwo\n"
@@ -179,15 +179,15 @@ def test_names_and_labels_of_an_options_values(tmp_path, scale, given, rows):
 
 def test_drawings_take_rows_with_a_word_and_a_baseline(tmp_path):
     table = planned(tmp_path, "table1", "full", text=OPTIONS)
-    (command,) = table.plan.graph["table1/curve-authors/drawing"].commands
+    (command,) = table.plan.graph["report/table1/curve-authors/drawing"].commands
     words = command[command.index("--x") : command.index("--out")]
     assert words == ("--x", "loss, authors", "--baseline", "one: base")
     # those with models have a device
-    assert table.plan.graph["table1/preference/drawing"].device == "one"
-    assert table.plan.graph["table1/curve-paper/drawing"].device == ""
+    assert table.plan.graph["report/table1/preference/drawing"].device == "one"
+    assert table.plan.graph["report/table1/curve-paper/drawing"].device == ""
 
 
 @pytest.mark.parametrize("rows", [("plain+loss*",), ("plain",)])
 def test_nothing_is_drawn_without_a_baseline_or_rows(tmp_path, rows):
     goals = planned(tmp_path, "table1", "full", 1, *rows, text=OPTIONS).goals
-    assert goals == ["table1/report", "table1/preference/drawing"]
+    assert goals == ["report/table1/report", "report/table1/preference/drawing"]

@@ -79,10 +79,14 @@ def test_a_table_from_data_to_report(tmp_path):
         "translate text/data --path tdo/average.pt --out tdo/output --pairs en-*"
     )
     assert words(table, "scores") == {
-        "table1/text/scores": "score like plain=base/output like two stages, M = 3 of 6=tdo/output "
-        "--data text/data --out table1 --directions en-* --baseline like plain"
+        "report/table1/text/scores": "score like plain=base/output "
+        "like two stages, M = 3 of 6=tdo/output --data text/data --out report/table1 "
+        "--directions en-* --baseline like plain"
     }
-    assert words(table, "report") == {"table1/report": "report table1/scores.json --out table1"}
+    assert words(table, "report") == {
+        "report/table1/report": "report report/table1/scores.json --out report/table1 "
+        "--title Two systems, table 1"
+    }
 
 
 def test_seeds(tmp_path):
@@ -90,7 +94,7 @@ def test_seeds(tmp_path):
     assert list(steps(table, "training")) == ["tdo/training", "tdo+seed=2/training"]
     (_, second) = next(iter(steps(table, "training")["tdo+seed=2/training"].files.items()))
     assert "--seed 2\n" in second
-    score = words(table, "scores")["table1/text/scores"]
+    score = words(table, "scores")["report/table1/text/scores"]
     assert "M = 3 of 6, seed 1=tdo/output" in score
     assert "M = 3 of 6, seed 2=tdo+seed=2/output" in score
 
@@ -101,7 +105,9 @@ def test_seeds(tmp_path):
 def test_a_baseline_is_found_by_a_pattern_of_its_name(tmp_path, seeds, baseline):
     text = TEXT.replace('baseline = "*ase"', 'baseline = "*+instrucl"')
     table = planned(tmp_path, "table1", "toy", seeds, text=text)
-    assert words(table, "scores")["table1/text/scores"].endswith(f"like InstruCL at 5, {baseline}")
+    assert words(table, "scores")["report/table1/text/scores"].endswith(
+        f"like InstruCL at 5, {baseline}"
+    )
 
 
 def test_a_baseline_that_is_no_row_is_refused(tmp_path):
@@ -116,7 +122,7 @@ def test_a_row_of_several_systems_and_what_goes_on_with_another_training(tmp_pat
     assert [name for name in translations if name.startswith("one")] == [
         "one+direction=en-de/output/en-de", "one+direction=en-fr/output/en-fr",
     ]  # fmt: skip
-    score = words(table, "scores")["parts/text/scores"]
+    score = words(table, "scores")["report/parts/text/scores"]
     assert "like apart=one+direction=en-de/output like apart=one+direction=en-fr/output" in score
     trainings = steps(table, "training")
     run = table.plan.graph.run
@@ -141,13 +147,13 @@ def test_what_is_drawn_and_without_matplotlib_printed(tmp_path, monkeypatch):
     (drawing,) = words(table, "drawing").values()
     assert drawing == (
         "curve updates like masked=tdo+masked+threshold=0.5/checkpoints/validation.jsonl "
-        "like ROBT=tdo+robt/checkpoints/validation.jsonl --out parts/curve.svg"
+        "like ROBT=tdo+robt/checkpoints/validation.jsonl --out report/parts/curve.svg"
     )
     alone = planned(tmp_path, "parts", "toy", 1, "each")
     assert words(alone, "drawing") == {}
     monkeypatch.setattr(steps_module, "cannot_draw", lambda: "matplotlib")
     (drawing,) = words(planned(tmp_path, "parts"), "drawing").values()
-    assert drawing.endswith(" --out parts/curve.svg --no-figures")
+    assert drawing.endswith(" --out report/parts/curve.svg --no-figures")
 
 
 def test_axes_and_twins(tmp_path):

@@ -32,6 +32,7 @@ function styled(made, properties) {
 }
 
 const arrow = (direction) => direction.replace("-", " → ");
+const named = (direction) => direction.split("-").map((code) => DATA.languageNames[code]).join(" → ");
 
 // As in the tables: what rounds to zero has no sign.
 function number(value, digits, signed = false) {
@@ -60,7 +61,7 @@ const groupOptions = () => [
   ["", `all (${DATA.directions.length})`],
   ...Object.entries(DATA.groups)
     .filter(([name]) => name !== "all")
-    .map(([name, directions]) => [name, `${name} (${directions.length})`]),
+    .map(([name, directions]) => [name, `${DATA.groupLabels[name]} (${directions.length})`]),
 ];
 
 // A labelled list to choose from; `value` is the chosen one, also from the address.

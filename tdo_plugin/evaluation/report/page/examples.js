@@ -1,4 +1,4 @@
-// Sentences with what the systems made of them, those with the largest differences first.
+// Sentences with what the systems made of them: a random sample, or those with the largest differences.
 
 const SHOWN = 20;
 
@@ -10,6 +10,9 @@ function drawExamples(place) {
   const text = search("text", "Text", "source, reference or output", again);
   const direction = choice("direction", "Direction", any, "", again);
   const pair = choice("differ", "Largest difference of", pairs, "", again);
+  const striking = NAMES.length > 1 ? "largest differences" : "lowest scores";
+  const kinds = [["random", "random sample"], ["striking", striking]].filter(([kind]) => DATA.examples.some(isOf(kind)));
+  const kind = choice("sentences", "Sentences", kinds, kinds[0][0], again);
   const count = node("p", { class: "count", "aria-live": "polite" });
   const list = node("ol", { class: "examples" });
   const more = node("button", { type: "button", class: "more" }, "Show more");
@@ -19,7 +22,7 @@ function drawExamples(place) {
     limit += SHOWN;
     draw();
   });
-  place.append(controls(text, direction, ...(NAMES.length > 2 ? [pair] : [])), count, list, more);
+  place.append(controls(kind, text, direction, ...(NAMES.length > 2 ? [pair] : [])), count, list, more);
 
   function again() {
     limit = SHOWN;
@@ -28,18 +31,23 @@ function drawExamples(place) {
 
   function draw() {
     const wanted = fold(text.value);
-    const chosen = pair.value ? pair.value.split(":").map((index) => NAMES[index]) : [];
+    const inOrder = kind.value === "random";
+    pair.field.hidden = inOrder;
+    const chosen = pair.value && !inOrder ? pair.value.split(":").map((index) => NAMES[index]) : [];
     const found = DATA.examples
       .filter((one, i) => folded[i].includes(wanted) && (!direction.value || one.direction === direction.value))
+      .filter(isOf(kind.value))
       .filter((one) => chosen.every((name) => name in one.hypotheses))
       .map((one) => [spread(one, chosen.length ? chosen : NAMES), one])
-      .sort((x, y) => y[0] - x[0]);
+      .sort((x, y) => (inOrder ? 0 : y[0] - x[0]));
     list.replaceChildren(...found.slice(0, limit).map(([gap, one]) => example(one, gap)));
     more.hidden = found.length <= limit;
-    count.textContent = `${found.length} of ${DATA.examples.length} sentences`;
+    count.textContent = `${found.length} of ${DATA.examples.filter(isOf(kind.value)).length} sentences`;
   }
   draw();
 }
+
+const isOf = (kind) => (example) => example.random === (kind === "random");
 
 const fold = (text) => text.normalize("NFC").toLowerCase();
 
@@ -55,7 +63,7 @@ function example(one, gap) {
     node("dt", {}, node("bdi", {}, label), value === undefined ? null : node("span", { class: "chrf" }, value.toFixed(1))),
     node("dd", { dir: "auto", lang: text ? lang : "en", class: text ? false : "empty" }, text || "(empty)"),
   ];
-  const title = [arrow(one.direction), `sentence ${one.number}`];
+  const title = [named(one.direction), `sentence ${one.number}`];
   if (gap > 0) title.push(`chrF++ differs by ${gap.toFixed(1)}`);
   return node(
     "li",

@@ -25,7 +25,7 @@ function colour(scale, at) {
 
 function drawHeat(place) {
   const metric = choice("metric", "Metric", metricOptions(), DATA.metrics[0].key, draw);
-  const system = choice("system", "System", systemOptions(), NAMES[0], draw);
+  const system = choice("system", "System", systemOptions(), DATA.first, draw);
   const others = [["", "nothing"], ...systemOptions()];
   const minus = choice("minus", "Minus", others, "", draw);
   const numbers = toggle("numbers", "Numbers", DATA.languages.length <= NUMBERED, draw);
@@ -96,7 +96,7 @@ function matrix(value, shade, write, numbered) {
         row.append(node("td", { class: "none" }));
         continue;
       }
-      const title = `${source} → ${target}: ${write(known)}`;
+      const title = `${named(`${source}-${target}`)}: ${write(known)}`;
       row.append(styled(node("td", { title }, numbered ? write(known) : ""), shade(known)));
     }
     body.append(row);

@@ -26,7 +26,7 @@ function drawLanguages(place) {
     const inside = members(view.value === "*" ? "" : view.value);
     const wanted = arrow(find.value.toLowerCase());
     const blocks = means
-      ? Object.keys(DATA.groups).map((group) => [group, (system) => meanShares(system, members(group))])
+      ? Object.keys(DATA.groups).map((group) => [DATA.groupLabels[group], (system) => meanShares(system, members(group))])
       : inside
           .filter((one) => hasShares(one) && arrow(one).toLowerCase().includes(wanted))
           .map((one) => [arrow(one), (system) => system.shares[one], (system) => identified(system, one)]);

@@ -1,9 +1,10 @@
 // Two systems against each other, direction by direction, with intervals where there are any.
 
 function drawPair(place) {
-  const made = DATA.comparisons[0];
-  const first = choice("a", "System", systemOptions(), made?.system ?? NAMES[1], draw);
-  const second = choice("b", "Against", systemOptions(), made?.baseline ?? NAMES[0], draw);
+  const baseline = DATA.comparisons[0]?.baseline ?? NAMES[0];
+  const other = DATA.first === baseline ? NAMES.find((name) => name !== baseline) : DATA.first;
+  const first = choice("a", "System", systemOptions(), other, draw);
+  const second = choice("b", "Against", systemOptions(), baseline, draw);
   const metric = choice("by", "Metric", metricOptions(), DATA.metrics[0].key, draw);
   const group = choice("of", "Group", groupOptions(), "", draw);
   const order = choice("order", "Order", [["size", "by difference"], ["name", "as tested"]], "size", draw);

@@ -20,7 +20,9 @@ def png(path: Path) -> Path:
 
 def test_each_report_has_its_section_with_tables_pictures_and_link(tmp_path):
     picture = png(tmp_path / "preference" / "svcca.png")
-    first = Collected("Paper <1>", sheet(), ("tdo:1",), (picture,), "one/index.html")
+    first = Collected(
+        "Paper <1>", sheet(), ("tdo:1",), (picture,), {"Full report": "one/index.html"}
+    )
     page = Page(collection_page("All <b>&amp;</b>", [first, Collected("Paper 2", sheet())]))
     assert [text for _, text in page.all("h2")] == ["Paper <1>", "Paper 2"]
     assert [text for _, text in page.all("h1")] == ["All <b>&amp;</b>"]

@@ -25,7 +25,7 @@ def test_escape(text, escaped):
 
 
 def test_a_table_in_full():
-    assert latex(TABLE).splitlines() == [
+    assert latex(TABLE, [TABLE.caption]).splitlines() == [
         r"\begin{table*}",
         r"\centering",
         r"\begin{tabular}{lrrr}",
@@ -34,7 +34,7 @@ def test_a_table_in_full():
         r"\cmidrule(lr){2-3} \cmidrule(lr){4-4}",
         r"system & a & longer & a \\",
         r"\midrule",
-        r"猫\_1 & \textbf{9.5}\textsuperscript{\ddag} & -- & 1.0 \\",
+        r"猫\_1 & \textbf{9.5}\textsuperscript{$\bigtriangleup$} & -- & 1.0 \\",
         r"\midrule",
         r"\multicolumn{4}{l}{\textit{TDO, Table 1}} \\",
         r"a\textbar{}b & 10.0 &  & 2.0 \\",

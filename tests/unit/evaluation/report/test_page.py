@@ -4,20 +4,24 @@ import base64
 import hashlib
 import json
 import re
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
-from support.score_sheets import ARABIC, HOSTILE, Page, sheet
+from support.score_sheets import ARABIC, HOSTILE, Page, sheet, system
 
 from tdo_plugin.evaluation.report.markup import details, tag
-from tdo_plugin.evaluation.report.page import html_page
+from tdo_plugin.evaluation.report.page import About, html_page
 from tdo_plugin.evaluation.report.published_comparison import beside
 from tdo_plugin.evaluation.report.table import ABSENT
+
+ABOUT = About("my text", Path("/runs/mine"))
 
 
 @pytest.fixture(scope="module")
 def text():
     scores = sheet(failures=("few ar-de: no hypotheses",))
-    return html_page(scores, beside("tdo:1", scores))
+    return html_page(scores, beside("tdo:1", scores), ABOUT)
 
 
 @pytest.fixture(scope="module")
@@ -63,7 +67,7 @@ def test_what_systems_wrote_is_data_only(text, page):
 
 def test_hostile_names_are_escaped_where_they_are_html():
     scores = sheet(failures=(HOSTILE,), notes=(HOSTILE,), made_by={HOSTILE: [HOSTILE]})
-    page = Page(html_page(scores, []))
+    page = Page(html_page(scores, [], ABOUT))
     assert not page.all("img")
     assert sum(inside == HOSTILE for _, inside in page.all("li")) == 2
 
@@ -72,11 +76,36 @@ def test_tables_are_there_without_javascript(page):
     tables = [attributes["data-sort"] for attributes, _ in page.all("table")]
     assert tables == ["scores", "published-tdo-1", "differences", "languages", "directions"]
     cells = [(attributes.get("data-value"), inside) for attributes, inside in page.all("td")]
-    assert ("30.02", "30.0‡") in cells
+    assert ("30.02", "30.0▲") in cells
     assert ("7.25", "7.2") in cells
     assert (None, ABSENT) in cells
     assert "30.0" in [inside for _, inside in page.all("strong")]
     assert [a for a, _ in page.all("tbody") if a.get("class") == "published"]
+
+
+def test_the_text_the_run_and_the_languages_are_named(page):
+    assert [text for _, text in page.all("h1")] == ["my text: report"]
+    assert [text for _, text in page.all("title")] == ["my text: report (mine)"]
+    (facts,) = (text for attributes, text in page.all("p") if attributes.get("class") == "facts")
+    assert facts.startswith("run /runs/mine · 2 systems · 3 languages (en: English, ar: Arabic, ")
+
+
+@pytest.mark.parametrize(
+    ("data", "title"),
+    [("/text/news", "news"), ("/runs/mine/data", "mine/data"), (None, "Translations"), (1, "Tra")],
+)
+def test_without_a_title_the_data_folder_is_named(data, title):
+    scores = sheet(systems=(replace(system("plain"), provenance={"data": data}),), comparisons=())
+    assert About().heading(scores).startswith(title)
+
+
+def test_the_figures_begin_with_the_recommended_system(page):
+    def first(page):
+        (data,) = (inside for attributes, inside in page.all("script") if "type" in attributes)
+        return json.loads(data)["first"]
+
+    assert first(page) == "few"  # the last
+    assert first(Page(html_page(sheet(), [], About(recommended="plain")))) == "plain"
 
 
 def test_provenance_signatures_notes_and_gaps_are_told(text, page):
@@ -95,7 +124,9 @@ def test_provenance_signatures_notes_and_gaps_are_told(text, page):
 
 def test_a_page_without_scores_or_comparisons():
     empty = sheet(systems=(), directions=(), groups={}, comparisons=(), examples=())
-    sections = [attributes["id"] for attributes, _ in Page(html_page(empty, [])).all("section")]
+    sections = [
+        attributes["id"] for attributes, _ in Page(html_page(empty, [], ABOUT)).all("section")
+    ]
     assert sections == ["scores", "made"]
 
 

@@ -14,14 +14,14 @@ from tdo_plugin.evaluation.report.table import (
     score_cells,
     significance,
 )
-from tdo_plugin.evaluation.score_sheet import METRICS, DirectionScores
+from tdo_plugin.evaluation.score_sheet import METRICS, Difference, DirectionScores
 
 
 def test_summary_has_means_by_metric_and_group():
     rows = written(report_tables.summary(sheet()))
     plain, few = rows[("plain",)], rows[("few",)]
     assert plain["BLEU ↑", "en → X"] == "15.0"
-    assert few["BLEU ↑", "en → X"] == "*30.0‡"
+    assert few["BLEU ↑", "en → X"] == "*30.0▲"
     assert plain["BLEU ↑", "mine"] == "8.6"  # (10 + 7.25) / 2
     assert few["BLEU ↑", "zero-shot"] == ABSENT
     assert plain["perplexity ↓", "en → X"] == "5.50"
@@ -32,9 +32,9 @@ def test_summary_has_means_by_metric_and_group():
     assert notes.missing(sheet()) == ["COMET is missing: unbabel-comet is not installed"]
     # the best is by the direction of the metric and as rounded
     assert few["off-target % ↓", "en → X"] == "*2.0"  # 2.005 against 3
-    assert plain["off-target % ↓", "X → en"] == "*0.0"
-    assert plain["BLEU ↑", "X → en"] == "*40.0"  # ties: 39.99 is 40.0 as well
-    assert few["BLEU ↑", "X → en"] == "*40.0†"
+    assert plain["off-target % ↓", "Arabic → English"] == "*0.0"
+    # 39.99 is 40.0 as well: nothing is marked, also with p = 0.03
+    assert plain["BLEU ↑", "Arabic → English"] == few["BLEU ↑", "Arabic → English"] == "40.0"
     assert plain["BLEU ↑", "zero-shot"] == "7.2"  # alone, so the best of nothing
 
 
@@ -61,7 +61,7 @@ def test_seeds_have_a_mean_and_a_spread():
     assert report_tables.seeds(sheet()) is None
     rows = written(report_tables.seeds(seeded()))
     assert rows["few", "2"]["BLEU ↑", "en → X"] == "*31.5 ± 2.1"  # of 30.02 and 33.02
-    assert rows["few", "2"]["off-target % ↓", "X → en"] == "1.0 ± 0.0"
+    assert rows["few", "2"]["off-target % ↓", "Arabic → English"] == "1.0 ± 0.0"
     assert rows["few", "2"]["BLEU ↑", "zero-shot"] == ABSENT
     assert rows["plain", "1"]["BLEU ↑", "en → X"] == "15.0"
 
@@ -73,6 +73,7 @@ def test_seeds_have_a_mean_and_a_spread():
         ([1.0, 2.0, None], "ter", [True, False, False]),
         ([1.004, 1.0, 1.006], "perplexity", [True, True, False]),
         ([5.0], "bleu", [False]),
+        ([2.0, 2.04], "bleu", [False, False]),
     ],
 )
 def test_best_of_some_values(values, metric, best):
@@ -91,11 +92,11 @@ def test_every_direction_has_a_row_and_lacks_what_is_not_there():
     assert [*rows] == [("en → ar",), ("en → de",), ("ar → en",), ("ar → de",)]
     assert rows[("en → ar",)] == {
         ("BLEU ↑", "plain"): "20.0",
-        ("BLEU ↑", "few"): "*30.0‡",
-        ("off-target % ↓", "plain"): "*4.0",
-        ("off-target % ↓", "few"): "*4.0",
-        ("perplexity ↓", "plain"): "*5.00",
-        ("perplexity ↓", "few"): "*5.00",
+        ("BLEU ↑", "few"): "*30.0▲",
+        ("off-target % ↓", "plain"): "4.0",
+        ("off-target % ↓", "few"): "4.0",
+        ("perplexity ↓", "plain"): "5.00",
+        ("perplexity ↓", "few"): "5.00",
     }
     assert rows[("ar → de",)]["BLEU ↑", "few"] == ABSENT
 
@@ -104,14 +105,19 @@ def test_differences_have_interval_p_and_wins():
     table = report_tables.differences(sheet())
     assert table.blocks[0].title == "few against plain"
     rows = written(table)
-    assert [*rows[("BLEU", "en → X")].values()] == ["+15.0‡", "[+10.0, +20.0]", "< 0.001", "100"]
-    assert [*rows[("BLEU", "X → en")].values()] == ["0.0†", f"[{MINUS}1.0, +1.0]", "0.031", "0"]
+    assert [*rows[("BLEU", "en → X")].values()] == ["+15.0▲", "[+10.0, +20.0]", "< 0.001", "100"]
+    assert [*rows[("BLEU", "Arabic → English")].values()] == [
+        "0.0",
+        f"[{MINUS}1.0, +1.0]",
+        "0.031",
+        "0",
+    ]
     assert report_tables.differences(sheet(comparisons=())) is None
     bare = replace(sheet().comparisons[0], directions={}, groups={})
     untested = sheet(comparisons=(bare,))
     rows = written(report_tables.differences(untested))
     assert [*rows[("BLEU", "en → X")].values()] == ["", "", "", "100"]
-    assert not any("bootstrap" in line for line in notes.reading(untested))
+    assert notes.legend(untested) == []
 
 
 def test_languages_of_the_hypotheses_by_group():
@@ -124,14 +130,29 @@ def test_numbers():
     assert [number(value, 1, True) for value in (-0.04, 0.04, 1.24)] == ["0.0", "0.0", "+1.2"]
     assert number(-1.25, 2) == f"{MINUS}1.25"
     assert [p_value(p) for p in (0.0009, 0.001, 0.5)] == ["< 0.001", "0.001", "0.500"]
-    assert [significance(p) for p in (0.009, 0.01, 0.049, 0.05)] == ["‡", "†", "†", ""]
+
+
+@pytest.mark.parametrize(
+    ("system", "baseline", "p", "metric", "mark"),
+    [
+        (30.0, 20.0, 0.049, "bleu", "▲"),
+        (20.0, 30.0, 0.049, "bleu", "▼"),
+        (20.0, 30.0, 0.049, "off", "▲"),
+        (30.0, 20.0, 0.05, "bleu", ""),
+        (30.04, 29.96, 0.001, "bleu", ""),  # both are 30.0
+        (30.06, 30.04, 0.001, "bleu", ""),  # the difference is 0.0
+    ],
+)
+def test_significant_differences_are_marked(system, baseline, p, metric, mark):
+    tested = Difference(system, baseline, system - baseline, 0.0, 0.0, p)
+    assert significance(tested, METRICS[metric]) == mark
 
 
 def test_a_correlation_is_of_the_zero_shot_group_or_else_of_all():
     for correlations, remark in (
         ({"X → en": 0.1, "zero-shot": 0.93, "all": 0.5}, ["(zero-shot) is 0.93."]),
         ({"X → en": 0.1, "all": -0.5}, ["(all) is -0.50."]),
-        ({"X → en": 0.1}, ["(X → en) is 0.10."]),
+        ({"X → en": 0.1}, ["(Arabic → English) is 0.10."]),
         ({}, []),
     ):
         scores = sheet(systems=(replace(system("plain"), correlations=correlations),))
@@ -148,6 +169,17 @@ def test_notes_name_what_the_means_leave_out():
     lines = notes.remarks(sheet(systems=(bare, system("few"))))
     # of its correlation; what it lacks altogether has no mean
     assert sum("bare" in line for line in lines) == 1
-    assert "without scores of exactly 0" in notes.reading(sheet(skip_zeros=True))[0]
-    alone = notes.reading(sheet(systems=(system("plain"),), comparisons=()))
-    assert len(alone) == 1  # no bold and no marks to explain
+
+
+def test_what_is_below_a_table():
+    def below(scores, make=report_tables.summary, best="bold"):
+        return notes.below(scores, make(scores), best)
+
+    assert "without scores of exactly 0" in below(sheet(skip_zeros=True))[0]
+    assert "Arabic → English (1)" in below(sheet())[0]
+    assert "▲ ▼ significantly better or worse than plain (p < 0.05, " in below(sheet())[1]
+    assert "; *: the best score" in below(sheet(), best="*")[1]
+    differences = below(sheet(), report_tables.differences)
+    assert "▲ ▼" in differences[1] and "bold" not in differences[1]
+    alone = sheet(systems=(system("plain"),), comparisons=())
+    assert len(below(alone)) == 1  # no bold and no marks to explain

@@ -18,13 +18,13 @@ def test_terminal_aligns_on_the_last_digit_and_headings_on_their_last_column():
         "                BLEU ↑  TER ↓",
         "system       a  longer      a",
         "─────────────────────────────",
-        f"猫_1     9.5‡*       {ABSENT}    1.0",
+        f"猫_1     9.5▲*       {ABSENT}    1.0",
         "TDO, Table 1",
         "a|b     10.0              2.0",
     ]
     assert terminal(TABLE, 80, bold=False).splitlines() == lines
     line = terminal(TABLE, 80, bold=True).splitlines()[3]
-    assert f"{BOLD} 9.5‡{PLAIN}" in line and "*" not in line
+    assert f"{BOLD} 9.5▲{PLAIN}" in line and "*" not in line
 
 
 def test_terminal_is_cut_between_metrics_where_it_is_narrow():
@@ -41,7 +41,7 @@ def test_markdown_has_every_number_and_escapes():
     assert markdown(TABLE).splitlines() == [
         "| system | BLEU ↑ a | BLEU ↑ longer | TER ↓ a |",
         "| --- | ---: | ---: | ---: |",
-        rf"| 猫\_1 | **9.5**‡ | {ABSENT} | 1.0 |",
+        rf"| 猫\_1 | **9.5**▲ | {ABSENT} | 1.0 |",
         "| *TDO, Table 1* |  |  |  |",
         r"| a\|b | 10.0 |  | 2.0 |",
     ]

@@ -8,7 +8,7 @@ import pytest
 from support.score_sheets import seeded, sheet
 
 from tdo_plugin.evaluation.report import heatmap
-from tdo_plugin.evaluation.report.page import html_page
+from tdo_plugin.evaluation.report.page import About, html_page
 from tdo_plugin.evaluation.report.published_comparison import beside
 from tdo_plugin.evaluation.report.write import latex_report, markdown_report, write_report
 
@@ -21,7 +21,7 @@ def test_every_file_is_named_and_there(tmp_path, monkeypatch):
     out.mkdir(parents=True)
     for name in ("matrix-bleu-earlier.csv", "heatmap-chrf.png"):  # of an earlier report
         (out / name).touch()
-    paths = [*write_report(sheet(), [], out)]
+    paths = [*write_report(sheet(), [], out, About())]
     pairs = product(("bleu", "off", "perplexity"), ("plain", "few"))
     matrices = [f"matrix-{metric}-{name}.csv" for metric, name in pairs]
     assert [path.name for path in paths] == [*FILES, *matrices]
@@ -30,17 +30,19 @@ def test_every_file_is_named_and_there(tmp_path, monkeypatch):
 
 def test_seeds_are_in_every_form_of_the_report():
     score_sheet = seeded()
-    assert "| few | 2 | **31.5 ± 2.1** |" in markdown_report(score_sheet, [])
+    assert "| few | 2 | **31.5 ± 2.1** |" in markdown_report(score_sheet, [], About())
     assert r"\textbf{31.5 $\pm$ 2.1}" in latex_report(score_sheet, [])
-    assert '<section id="seeds"><h2>Over seeds</h2>' in html_page(score_sheet, [])
-    assert "Over seeds" not in markdown_report(sheet(), []) + html_page(sheet(), [])
+    assert '<section id="seeds"><h2>Over seeds</h2>' in html_page(score_sheet, [], About())
+    assert "Over seeds" not in markdown_report(sheet(), [], About())
 
 
 def test_markdown_tells_everything():
     score_sheet = sheet(failures=("few ar-de: no hypotheses",))
-    text = markdown_report(score_sheet, beside("tdo:1", score_sheet))
+    text = markdown_report(score_sheet, beside("tdo:1", score_sheet), About("my text"))
     for passage in (
-        "| few | **30.0**‡ |",
+        "# my text: report\n\n- Arabic → German (zero-shot): plain has 7.2 BLEU.",
+        "| few | **30.0**▲ |",
+        "Marks: ▲ ▼ significantly better",
         "| *TDO, Table 1: TED-19, N=6, d=512* |",
         "| en → de | 10.0 | **30.0** |",
         "- Not scored: few ar-de: no hypotheses",
@@ -58,11 +60,13 @@ def test_a_full_disk_leaves_the_report_that_there_was(tmp_path, monkeypatch):
     def draw(*_: object) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    before = {path: path.read_bytes() for path in write_report(sheet(), [], tmp_path / "out")}
+    before = {
+        path: path.read_bytes() for path in write_report(sheet(), [], tmp_path / "out", About())
+    }
     monkeypatch.setattr(heatmap, "available", lambda: True)
     monkeypatch.setattr(heatmap, "draw", draw)
     for name in ("out", "new"):
         with pytest.raises(OSError, match=f"{tmp_path / name}"):
-            list(write_report(sheet(notes=("Another note.",)), [], tmp_path / name))
+            list(write_report(sheet(notes=("Another note.",)), [], tmp_path / name, About()))
     assert {path: path.read_bytes() for path in (tmp_path / "out").iterdir()} == before
     assert not list((tmp_path / "new").iterdir())
