@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tdo_compat.errors import did_you_mean, tell
+from tdo_compat.errors import tell
 from tdo_plugin.cli.output_file import check_folder
 from tdo_plugin.errors import UserError
 from tdo_plugin.evaluation.protocols import PROTOCOLS
@@ -39,12 +39,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default="",
         metavar="TEXT",
         help="title of the report (default: the name of the data folder)",
-    )
-    add(
-        "--recommended",
-        default="",
-        metavar="NAME",
-        help="system that the figures show first (default: the last)",
     )
     add(
         "--cells",
@@ -82,12 +76,6 @@ def run(args: argparse.Namespace) -> int:
     sheet = merge(read_sheet(path) for path in args.scores)
     if args.cells:
         return _cells(args, sheet)
-    names = [system.name for system in sheet.systems]
-    if args.recommended and args.recommended not in names:
-        raise UserError(
-            f"`--recommended` must be one of {', '.join(names)}; it is {args.recommended}"
-            f"{did_you_mean(args.recommended, names)}"
-        )
     if args.protocol and sheet.protocol != args.protocol:
         raise UserError(
             f"`--protocol` must be that of the scores, {sheet.protocol or 'none'}; "
@@ -112,7 +100,7 @@ def run(args: argparse.Namespace) -> int:
         f"{key} has no measured column" for key, comparisons in by_key.items() if not comparisons
     ]
     print(*notes.results(sheet), *apart, "", sep="\n")
-    about = About(args.title, _run_folder(args.out), args.recommended)
+    about = About(args.title, _run_folder(args.out))
     for path in write_report(sheet, besides, args.out, about):
         print(path.resolve(), flush=True)
     if not heatmap.available():
@@ -126,7 +114,7 @@ def _cells(args: argparse.Namespace, sheet: ScoreSheet) -> int:
     from tdo_plugin.evaluation.report.cell_tables import tables_of, write
     from tdo_plugin.evaluation.report.cells import read_cells
 
-    for option in ("protocol", "published", "title", "recommended"):
+    for option in ("protocol", "published", "title"):
         if getattr(args, option):
             raise UserError(f"`--{option}` must be left out with --cells, whose FILE sets it")
     cells = read_cells(args.cells)

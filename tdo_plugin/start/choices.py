@@ -171,7 +171,8 @@ def _systems(corpus: Corpus, asked: Asked, reasons: dict[str, str]) -> tuple[tup
         )
     reasons["systems"] = f"{' and '.join(systems)}: {how}"
     reasons["recommended"] = f"{recommended}: {why}"
-    return systems, recommended
+    others = tuple(name for name in systems if name != recommended)
+    return (*others, recommended), recommended  # a report compares with the first, shows the last
 
 
 def _size(

@@ -19,7 +19,7 @@ from pathlib import Path, PurePosixPath
 
 from tdo_plugin.data.textnames import enumerated, fit_code
 from tdo_plugin.errors import UserError
-from tdo_plugin.metrics.language_id.language_names import name_of
+from tdo_plugin.metrics.language_id.language_names import language_name
 from tdo_plugin.start.recognised_text import Found, Pair, Selection, Text
 from tdo_plugin.start.table_languages import texts_of
 from tdo_plugin.start.text_file_names import SIDES, TextFile, parse_name, split_of
@@ -120,7 +120,7 @@ def _texts(files: Iterable[tuple[str, Path]], selection: Selection, found: Found
             if not selection.languages:
                 raise UserError(
                     f"`--langs` must name the languages to use: {name} may be text in the language "
-                    f"{name_of(parsed.ending)}, or something else"
+                    f"{language_name(parsed.ending)}, or something else"
                 )
             if parsed.ending not in selection.languages:
                 parsed = None

@@ -15,7 +15,6 @@ from pathlib import Path
 from string import Template
 from typing import Any
 
-from tdo_plugin.evaluation.language_names import language_name
 from tdo_plugin.evaluation.report import notes, report_tables
 from tdo_plugin.evaluation.report.markup import Markup, details, html_table, tag
 from tdo_plugin.evaluation.report.page_data import page_data
@@ -24,6 +23,7 @@ from tdo_plugin.evaluation.report.report_files import languages_of
 from tdo_plugin.evaluation.report.table import Table
 from tdo_plugin.evaluation.report.verdict import recommended, verdict
 from tdo_plugin.evaluation.score_sheet import ScoreSheet
+from tdo_plugin.metrics.language_id.language_names import language_name
 
 NOSCRIPT = (
     '<noscript><p class="alert">The figures and examples require JavaScript; tables do not.</p>'
@@ -40,12 +40,10 @@ class About:
     Attributes:
         title: title of the text or experiment; empty for the name of the data folder.
         run: the run folder that the report belongs to, if any.
-        recommended: the system that the figures show first; empty for the last.
     """
 
     title: str = ""
     run: Path | None = None
-    recommended: str = ""
 
     def heading(self, sheet: ScoreSheet) -> str:
         """The heading of the report."""
@@ -58,7 +56,7 @@ class About:
 def html_page(sheet: ScoreSheet, besides: Sequence[Beside], about: About) -> str:
     """The complete page."""
     script = "\n".join(_part(f"{name}.js") for name in SCRIPTS)
-    content = page_data(sheet, recommended(sheet, about.recommended))
+    content = page_data(sheet, recommended(sheet))
     data = f'<script type="application/json" id="data">{_embedded(content)}</script>'
     heading = about.heading(sheet)
     return static_page(

@@ -5,11 +5,11 @@ from __future__ import annotations
 from math import isfinite
 from typing import Any
 
-from tdo_plugin.evaluation.language_names import language_name
 from tdo_plugin.evaluation.report.quantities import group_label
 from tdo_plugin.evaluation.report.report_files import languages_of
 from tdo_plugin.evaluation.report.report_tables import measured_metrics
 from tdo_plugin.evaluation.score_sheet import METRICS, Difference, ScoreSheet
+from tdo_plugin.metrics.language_id.language_names import language_name
 
 
 def page_data(sheet: ScoreSheet, first: str) -> dict[str, Any]:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from tdo_plugin.evaluation.language_names import direction_name
 from tdo_plugin.evaluation.report.table import Column, heading
 from tdo_plugin.evaluation.score_sheet import METRICS, Comparison, Metric, ScoreSheet
+from tdo_plugin.metrics.language_id.language_names import direction_name
 
 MEASURES = {
     **METRICS,

@@ -7,12 +7,12 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from tdo_plugin.evaluation.groups import SUPERVISED, ZERO_SHOT
-from tdo_plugin.evaluation.language_names import direction_name
 from tdo_plugin.evaluation.report.quantities import Quantity
 from tdo_plugin.evaluation.report.report_tables import measured_metrics
 from tdo_plugin.evaluation.report.table import number, p_value, significance
 from tdo_plugin.evaluation.score_sheet import METRICS, Difference, ScoreSheet, SystemScores
 from tdo_plugin.evaluation.seeds import over_seeds
+from tdo_plugin.metrics.language_id.language_names import direction_name
 
 UNDERTRAINED = 5.0  # a lower BLEU on trained directions says little about a model
 MUCH_OFF_TARGET = 10.0  # percentage from which off-target translations are mentioned
@@ -46,10 +46,9 @@ class Part(NamedTuple):
     scores: dict[str, float]
 
 
-def recommended(sheet: ScoreSheet, name: str = "") -> str:
-    """The system that a report opens on: the named one, else the last (a baseline is first)."""
-    names = [system.name for system in sheet.systems]
-    return name if name in names or not names else names[-1]
+def recommended(sheet: ScoreSheet) -> str:
+    """The system that a report opens on: the last, as a baseline is first."""
+    return sheet.systems[-1].name if sheet.systems else ""
 
 
 def verdict_lines(sheet: ScoreSheet) -> list[str]:

@@ -12,12 +12,17 @@ ENGLISH = Locale("en")
 LONGEST = 30  # characters of a name
 
 
-def name_of(code: str) -> str:
-    """The English name of a language, such as German for `de`; the code if it has none."""
-    base, _, rest = code.replace("-", "_").partition("_")
-    name = ENGLISH.languages.get(canonical(base)) or ENGLISH.languages.get(base)
-    where = ENGLISH.territories.get(rest) or ENGLISH.scripts.get(rest) or rest
-    return (f"{name} ({where})" if where else name) if name else code
+def language_name(code: str) -> str:
+    """`German` for `de`, `Portuguese (pt_BR)` for `pt_BR`; the code itself if it is unknown."""
+    name = ENGLISH.languages.get(canonical(code))
+    if name is None:
+        return code
+    return name if code == canonical(code) else f"{name} ({code})"
+
+
+def direction_name(direction: str) -> str:
+    """`German → English` for `de-en`."""
+    return " → ".join(map(language_name, direction.split("-")))
 
 
 def code_of(name: str) -> str | None:

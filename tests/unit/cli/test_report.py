@@ -90,7 +90,6 @@ def test_what_is_refused(tmp_path, refused, monkeypatch):
         report --out out other.json  :: other.json
         report --out out tlm.json --protocol tpdm  :: tlm
         report --out out s.json
-            --recommended fewer      :: did you mean few?
             s.json                   :: plain occurs twice
             tlm.json                 :: protocol
             --published nope         :: --published

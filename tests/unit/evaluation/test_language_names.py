@@ -2,8 +2,8 @@
 
 import pytest
 
-from tdo_plugin.evaluation.language_names import direction_name, language_name
 from tdo_plugin.metrics.language_id.codes import ISO_639
+from tdo_plugin.metrics.language_id.language_names import direction_name, language_name
 
 
 @pytest.mark.parametrize(

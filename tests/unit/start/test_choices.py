@@ -112,7 +112,7 @@ def test_a_batch_holds_the_longest_sentence_that_a_data_folder_has():
     ("languages", "asked", "systems", "recommended"),
     [
         ("de en", (), "encoder-decoder", "encoder-decoder"),
-        ("de en", ("tdo-instrucl", "encoder-decoder"), "encoder-decoder tdo-instrucl",
+        ("de en", ("tdo-instrucl", "encoder-decoder"), "tdo-instrucl encoder-decoder",
          "encoder-decoder"),
         ("en de fr", (), "encoder-decoder tdo-instrucl", "tdo-instrucl"),
         ("en de fr", ("encoder-decoder",), "encoder-decoder", "encoder-decoder"),
