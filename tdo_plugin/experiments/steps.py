@@ -35,6 +35,19 @@ DEVICES = {
     "preference": "one",
     "probe": "one",
 }
+# options by command -> their names in 0.2
+_WRITTEN = {"--out": "--output", "--fresh": "--force"}
+EARLIER = {
+    "average": {**_WRITTEN, "--path": "--inputs"},
+    "convert": {"--langs": "--languages", "--fresh": "--force"},
+    "corpus": {
+        **{"--langs": "--languages", "--fresh": "--force"},
+        **{"--hub": "--center", "--share-hub": "--share-center"},
+    },
+    "neurons ablate": _WRITTEN,
+    "neurons allocate": {"--fresh": "--force"},
+    "preference": {"--langs": "--languages"},
+}
 PICTURES = {"curve", "preference", "probe", "draw"}  # commands that draw figures
 
 
@@ -143,7 +156,7 @@ class Graph:
         if name not in self._keys:
             step = self._steps[name]
             content = {
-                "commands": [list(command) for command in (*step.commands, step.start)],
+                "commands": [_as_before(command) for command in (*step.commands, step.start)],
                 "files": list(step.files.values()),
                 "needs": [self.key(need) for need in step.needs],
             } | ({"of": step.of} if step.of else {})
@@ -243,6 +256,12 @@ class Record:
     def _write(self, content: Mapping[str, object]) -> None:
         self.path.parent.mkdir(parents=True, exist_ok=True)
         write_text(self.path, [json.dumps(content)])
+
+
+def _as_before(command: Command) -> list[str]:
+    """The command with the earlier names of its options, so that runs of 0.2 keep their steps."""
+    earlier = EARLIER.get(" ".join(command[:1])) or EARLIER.get(" ".join(command[:2]), {})
+    return [earlier.get(word, word) for word in command]
 
 
 def _holds(path: Path) -> bool:

@@ -312,3 +312,16 @@ def test_how_far_a_translation_is(tmp_path):
     log.write_text("de-en: 255 sentences; 1 of 6 directions, 300 of 1,530 sentences, 9.1 sent")
     shown = Progress(graph).line([step], (), 1)
     assert shown == f"{step.name}: 1 of 6 directions, 300 of 1,530 sentences"
+
+
+def test_a_step_keeps_its_key_though_options_are_renamed(tmp_path):
+    """Else the next version would train again what is done."""
+    keys = set()
+    for words in (
+        "average --inputs a --last 1 --output b --force",
+        "average --path a --last 1 --out b --fresh",
+    ):
+        graph = Graph(tmp_path)
+        graph.add(Step("a", "checkpoint", (tuple(words.split()),)))
+        keys.add(graph.key("a"))
+    assert len(keys) == 1

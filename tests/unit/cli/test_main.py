@@ -196,3 +196,20 @@ def test_what_is_refused(refused, tmp_path, monkeypatch):
     )
     monkeypatch.setitem(sys.modules, "shtab", None)
     refused("--print-completion", "bash", names="requires shtab")
+
+
+@pytest.mark.parametrize(
+    ("words", "name", "value"),
+    [
+        ("average --inputs a --last 1 --output b.pt --force", "fresh", True),
+        ("extend d --path a --languages=es,fr --out b", "langs", ("es", "fr")),
+        ("prepare --from a --centre en --out b", "hub", "en"),
+        ("corpus --out a --center de --share-center", "share_hub", True),
+        ("export a b --to hf --dtype float16", "precision", "float16"),
+        ("train c d --workers 2", "processes", 2),
+        ("translate --path a --out b --workers 2", "workers", 2),
+    ],
+)
+def test_earlier_names_of_options_are_read(words, name, value):
+    args = cli.build_parser([words.split()[0]]).parse_args(words.split())
+    assert getattr(args, name) == value

@@ -124,7 +124,7 @@ def test_the_file_is_one_of_experiments(languages, asked, systems, recommended, 
     path = tmp_path / "experiment.toml"
     path.write_text(text)
     document = read_document(path, lambda name: path)
-    assert [*document.systems] == [*document.tables["report"].rows] == systems.split()
+    assert [*document.systems] == [*document.tables["comparison"].rows] == systems.split()
     assert document.recommended == recommended
     assert document.title == 'text of "ours"'
     assert document.flags["max-update"] == choices.updates
