@@ -26,7 +26,7 @@ from tdo_plugin.launch.training_config import IMPORTING
 from tdo_plugin.runtime.files import sha256
 
 OWN_SCRIPT = re.compile(r"benchmarks/\w+\.py")
-LOGGED = ("--log-format", "simple", "--log-interval", "50")
+SELDOM = 50  # updates between two lines of a training's log, at most
 
 
 @dataclass(frozen=True)
@@ -128,7 +128,9 @@ class Plan:
         checkpoints = folder / "checkpoints"
         data = self.data_folder(system.corpus)
         command = ("train", str(file), str(data), "--save-dir", str(checkpoints))
-        most = (config.flags.get("--max-update") or ["0"])[0]
+        updates = int(float((config.flags.get("--max-update") or ["0"])[0]))
+        # a slow training says soon how long it takes
+        interval = min(SELDOM, updates // 100 or 1) if updates else SELDOM
         step = Step(
             step_name,
             "training",
@@ -139,8 +141,8 @@ class Plan:
             start,
             checkpoints / "checkpoint_last.pt",
             "train",
-            LOGGED,
-            int(float(most)),
+            ("--log-format", "simple", "--log-interval", str(interval)),
+            updates,
         )
         return self.graph.add(step)
 

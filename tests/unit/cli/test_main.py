@@ -206,7 +206,6 @@ def test_what_is_refused(refused, tmp_path, monkeypatch):
         ("prepare --from a --centre en --out b", "hub", "en"),
         ("corpus --out a --center de --share-center", "share_hub", True),
         ("export a b --to hf --dtype float16", "precision", "float16"),
-        ("train c d --workers 2", "processes", 2),
         ("translate --path a --out b --workers 2", "workers", 2),
     ],
 )
