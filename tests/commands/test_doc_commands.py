@@ -367,15 +367,18 @@ def test_the_commands_in_running_text(scratch: Path, subtests: pytest.Subtests) 
             mention(command)
 
 
-@pytest.mark.parametrize("every", [40, pytest.param(1, marks=pytest.mark.full)])
+@pytest.mark.parametrize("every", [20, pytest.param(1, marks=pytest.mark.full)])
 def test_the_trainings_of_experiments(every: int, scratch: Path, subtests: pytest.Subtests) -> None:
     """Of all rows, or of some commands; of rows that differ in their seed only, the first."""
     found = 0
     commands = [*fenced(scratch), *in_text(scratch)]
-    for command in commands[::every]:
-        name, words = through_door(*filled(command))
-        if name != "tdo" or words[:1] != ["reproduce"] or len(words) < 3 or ALL in words:
-            continue
+    doors = [(command, *through_door(*filled(command))) for command in commands]
+    chosen = [
+        (command, words)
+        for command, name, words in doors
+        if name == "tdo" and words[:1] == ["reproduce"] and len(words) > 2 and ALL not in words
+    ]
+    for command, words in chosen[::every]:
         args = parsed([*words, "--dry-run"])
         if words[1] == "FILE" or not shows_commands(args, command.folder):
             continue
