@@ -10,7 +10,7 @@ from tdo_compat.registry import overlay, patch, version
 TYPE_CHECKING = False  # typing's constant, without importing typing at each start of Python
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from typing import Any
 
 
@@ -124,6 +124,10 @@ def _complain_in_one_line(module: Any) -> None:
             if str(error):
                 raise
             parser.error("`--arch` must be set to a model of fairseq or of `--user-dir`; it is not")
+        except KeyError as error:
+            if error.args != (None,):
+                raise
+            parser.error("`--task` must be set; it is not")  # fairseq-validate has no usual one
         except ValueError as error:
             if "Cannot combine --fp16 and --tpu" not in str(error):
                 raise
@@ -160,6 +164,32 @@ def _check_given_paths(module: Any) -> None:
             check_paths(command.options)
 
     _after_parsing(module, check)
+
+
+@patch(
+    "task-of-checkpoints",
+    "without the --task of its training, a multilingual model does not fit the dictionary",
+    "fairseq.options",
+)
+def _task_of_checkpoints(module: Any) -> None:
+    from tdo_compat.errors import OneLineParser
+
+    original = module.parse_args_and_arch
+    named = OneLineParser(add_help=False, allow_abbrev=False)
+    for option in ("--path", "--task"):
+        named.add_argument(option)
+
+    def parse_args_and_arch(
+        parser: ArgumentParser, input_args: Any = None, *args: Any, **kwargs: Any
+    ) -> Any:
+        if hooks.task_of_checkpoints and any(each.dest == "path" for each in parser._actions):
+            given, _ = named.parse_known_args(input_args)
+            task = hooks.task_of_checkpoints(given.path) if given.path and not given.task else None
+            if task:
+                parser.set_defaults(task=task)
+        return original(parser, input_args, *args, **kwargs)
+
+    module.parse_args_and_arch = parse_args_and_arch
 
 
 @patch(
@@ -212,17 +242,58 @@ def _language_models_alone(module: Any) -> None:
     original = module.main
 
     def main(cfg: Any, **kwargs: Any) -> Any:
-        path = cfg.common_eval.path
+        from fairseq.tasks import TASK_REGISTRY
+
+        path, task = cfg.common_eval.path, cfg.task._name
         if path is None:
             raise NotALanguageModel("`--path` must be set to a language model; it is not")
+        if not hasattr(TASK_REGISTRY[task], "eval_lm_dataloader"):
+            raise NotALanguageModel(
+                f"`--path` must be a language model; {path} is of the task {task} "
+                "(fairseq-validate and tdo score-lm measure models that translate)"
+            )
         try:
             return original(cfg, **kwargs)
-        except AttributeError as error:  # what only such models and their tasks have
-            if error.name not in ("supported_targets", "eval_lm_dataloader"):
+        except Exception as error:  # about what only such models have, maybe blamed on the file
+            reasons = (error, error.__context__)
+            if "supported_targets" not in [getattr(reason, "name", "") for reason in reasons]:
                 raise
             raise NotALanguageModel(f"`--path` must be a language model; {path} is none") from None
 
     module.main = main
+
+
+@patch(
+    "hydra-without-tdo",
+    "fairseq-hydra-train gives a page of its choices, or a traceback, for tdo_plugin's tasks and "
+    "models",
+    "fairseq_cli.hydra_train",
+)
+def _refuse_ours_in_hydra(module: Any) -> None:
+    cli_main, hydra_main = module.cli_main, module._hydra_main
+
+    def refuse(chosen: Mapping[str, str | None]) -> None:
+        from tdo_compat.errors import tell
+
+        for kind, option in (("task", "--task"), ("model", "--arch")):
+            name = chosen.get(kind) or ""
+            if name.startswith("tdo_"):
+                tell(
+                    f"error: `{kind}` must be one of fairseq's, as fairseq-hydra-train cannot set "
+                    f"tdo_plugin's options; it is {name} (fairseq-train --user-dir tdo_plugin "
+                    f"{option} {name}, or tdo train)"
+                )
+                raise SystemExit(1)  # of an error, hydra would show the traceback
+
+    def checked_cli() -> Any:
+        refuse(dict(word.split("=", 1) for word in sys.argv[1:] if "=" in word))
+        return cli_main()
+
+    def checked_hydra(cfg: Any, **kwargs: Any) -> Any:
+        refuse({kind: getattr(cfg.get(kind), "_name", None) for kind in ("task", "model")})
+        return hydra_main(cfg, **kwargs)
+
+    module.cli_main, module._hydra_main = checked_cli, checked_hydra
 
 
 # --- fairseq's settings from the command line ------------------------------------------------

@@ -10,6 +10,8 @@ if TYPE_CHECKING:
 
 # returns the record of a command for checkpoints, given its words
 note_of_command: Callable[[str], Any] = str
+# returns the task of the checkpoints of ``--path``; None: they need no other than the usual one
+task_of_checkpoints: Callable[[str], str | None] | None = None
 # sets the text settings of a checkpoint, given options, parser and words of a command
 complete_options: Callable[[Any, Any, Any], None] | None = None
 # a context manager around each process of a training, given its settings

@@ -44,7 +44,8 @@ def check_languages(names: Iterable[object], place: str) -> None:
     for name in names:
         if not is_language(name):
             raise UserError(
-                f"{place} must name languages by {LANGUAGE_IS}; it has {shown(str(name))}"
+                f"{place} must name languages by {LANGUAGE_IS}; it has "
+                f"{shown(str(name)) or 'an empty one'}"
             )
 
 

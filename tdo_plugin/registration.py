@@ -7,4 +7,5 @@ import tdo_plugin.optim.fused_adam  # noqa: F401
 from tdo_compat import hooks
 from tdo_plugin.tasks import checkpoint_options
 
+hooks.task_of_checkpoints = checkpoint_options.task_of
 hooks.complete_options = checkpoint_options.complete

@@ -104,6 +104,12 @@ def task_options(state: State) -> Namespace:
     return Namespace(**options) if isinstance(options, Mapping) else Namespace()
 
 
+def task_name(state: State) -> str | None:
+    """The name of the task that trained a checkpoint; None if it has none."""
+    options = task_options(state)
+    return getattr(options, "_name", None) or getattr(options, "task", None)
+
+
 def is_multilingual(state: State) -> bool:
     """Whether fairseq's multilingual task, or one based on it, trained a checkpoint."""
     options = task_options(state)

@@ -1,4 +1,4 @@
-"""`tdo prepare`: make a data folder from a corpus of the papers or from your own text."""
+"""`tdo prepare`: make a data folder from a corpus, from your own text, or from fairseq's folder."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from tdo_compat.errors import print_line, tell
+from tdo_plugin.cli.prepare_adopted import add_adoption, adopted, check_adoption
 from tdo_plugin.cli.prepare_corpus import TOY, asked_corpus, given_segmentation
 from tdo_plugin.corpora.rearranging import add_rearranging
 from tdo_plugin.errors import UserError
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from tdo_plugin.corpora.description import Corpus
 
 ABOUT_TOY = f"{TOY}: the embedded grammar, seven languages (tdo corpus has its options)"
-HELP = "download, clean, segment and binarise a corpus of the papers, or your own text"
+HELP = "make a data folder: from a corpus of the papers, your own text, or fairseq's folder"
 EXAMPLE = "tdo prepare multi30k --out my-data"
 
 
@@ -26,6 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     _add_what(parser)
     _add_source(parser.add_argument_group("archives"))
     _add_own(parser.add_argument_group("your own text"))
+    add_adoption(parser.add_argument_group("a folder of fairseq-preprocess"))
     _add_changes(parser.add_argument_group("overrides of the corpus description"))
     _add_run(parser.add_argument_group("run"))
 
@@ -141,6 +143,9 @@ def run(args: argparse.Namespace) -> int:
     """List, show, check or prepare."""
     from tdo_plugin.corpora.description import names
 
+    check_adoption(args, add_arguments)
+    if args.adopt is not None:
+        return adopted(args)
     if args.list:
         return _list()
     if args.name == TOY and (args.check or args.show):
@@ -164,7 +169,7 @@ def _check_options(args: argparse.Namespace) -> None:
         if value is not None and value < least:
             raise UserError(f"`--{name.replace('_', '-')}` must be at least {least}; it is {value}")
     if (args.name is None) == (args.own is None):
-        raise UserError("either `NAME` or `--from` must be given, not both")
+        raise UserError("exactly one of `NAME`, `--from` and `--adopt` must be given")
     if args.out is None and not args.show:
         raise UserError("`--out` must name the data folder; it is missing")
     if args.own is not None and args.out is not None:

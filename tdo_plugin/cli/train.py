@@ -102,6 +102,8 @@ def run(args: argparse.Namespace) -> int:
     record = TrainingRecord(lines, str(data), machine, precision, tuple(extra))
     if args.from_text and not args.dry_run:
         prepare_text(args, flags, data, partial(_check_options, record, save_dir))
+    elif extra and not args.dry_run:  # before anything is written
+        _check_options(record, save_dir)
     if args.slurm:
         return _submit(args, named, save_dir, record)
     return start(record, save_dir, args.dry_run)
@@ -134,8 +136,14 @@ def start(record: TrainingRecord, save_dir: Path, dry_run: bool) -> int:
     return _become(program(words), variables)
 
 
-def _check_options(record: TrainingRecord, save_dir: Path, data: DataFolder) -> None:
-    """Raise UserError for options that the training would refuse, before its data are made."""
+def _check_options(record: TrainingRecord, save_dir: Path, data: DataFolder | None = None) -> None:
+    """Raise UserError for options that the training would refuse.
+
+    Args:
+        record: of the training.
+        save_dir: its checkpoint folder.
+        data: an outline of its data folder, before that is made.
+    """
     from tdo_plugin.metrics.silence import quiet_libraries
 
     words, _ = record.words(save_dir, data)

@@ -19,6 +19,7 @@ from __future__ import annotations
 import itertools
 import os
 import re
+import shlex
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -153,6 +154,7 @@ def read_data_folder(root: Path) -> DataFolder:
     if not (root / MARK).is_file():
         raise UserError(
             f"`DATA` must be a folder that tdo prepare or preprocess finished; {root} is not one"
+            f"{how_to_adopt(root)}"
         )
     if settings_of(root) is None:
         raise UserError(f"`DATA` must have intact files; {root / MARK} is damaged")
@@ -183,6 +185,14 @@ def read_data_folder(root: Path) -> DataFolder:
     for name in (*LISTS, SHARDS):
         check_file(str(root / name))
     return DataFolder(root, languages, trained, tested, shards)
+
+
+def how_to_adopt(root: Path) -> str:
+    """The end of a message about another folder: what makes one of fairseq's, if it is that."""
+    if (root / "pieces").exists() or not any(root.glob("*.idx")):
+        return ""
+    adopt = f"tdo prepare --adopt {shlex.quote(str(root))} --spm MODEL --out DIR"
+    return f" (it is fairseq-preprocess's: {adopt} makes one of it)"
 
 
 def settings_of(root: Path) -> dict[str, object] | None:

@@ -19,7 +19,7 @@ from tdo_plugin.runtime.files import replaced, sha256, write_text
 
 if TYPE_CHECKING:
     pass
-from tdo_plugin.data.segmentation import CHUNK, MARK, text_lines
+from tdo_plugin.data.segmentation import CHUNK, MARK, text_lines, vocabulary_lines
 
 META_PIECES = 3  # SentencePiece's <unk>, <s>, </s>
 THREADS = 2  # of SentencePiece's training; scores depend slightly on their number
@@ -165,9 +165,7 @@ def train_model(
         kind = {"model_type": "bpe", "vocab_size": size, **UNRESTRICTED}
     trained = _trained(text(), settings, **kind)
     model = sentencepiece.SentencePieceProcessor(model_proto=trained)
-    ids = range(model.get_piece_size())
-    scores = (f"{model.id_to_piece(index)}\t{model.get_score(index):g}" for index in ids)
-    write_text(prefix.with_name(f"{prefix.name}.vocab"), scores)
+    write_text(prefix.with_name(f"{prefix.name}.vocab"), vocabulary_lines(model))
     with replaced(prefix.with_name(f"{prefix.name}.model")) as unfinished:
         unfinished.write_bytes(trained)
     return alphabet

@@ -52,6 +52,27 @@ def join_pieces(text: str) -> str:
     return text.replace(" ", "").replace(MARK, " ").strip()
 
 
+def decoded(model: SentencePieceProcessor, pieces: Sequence[str]) -> str:
+    """Plain text from a model's pieces, with bytes put together; `<unk>` is `<<unk>>`, as in
+    fairseq's references, so that no hypothesis has it.
+    """
+    known = ["<<unk>>" if piece == "<unk>" else piece for piece in pieces]
+    return str(model.decode(known)).replace(MARK, " ").strip()
+
+
+def vocabulary_lines(model: SentencePieceProcessor) -> list[str]:
+    """The lines of a model's `.vocab`: pieces and their scores."""
+    ids = range(model.get_piece_size())
+    return [f"{model.id_to_piece(index)}\t{model.get_score(index):g}" for index in ids]
+
+
+def is_unknown_text(model: SentencePieceProcessor, piece: str) -> bool:
+    """Whether a model outputs this text as it is because it knows none of the characters."""
+    if not model.is_unknown(model.piece_to_id(piece)):
+        return False
+    return model.encode(piece, out_type=str) in ([piece], [MARK, piece])
+
+
 def write_dictionary(model: SentencePieceProcessor, path: Path) -> int:
     """Write the fairseq dictionary of a model and return its number of entries.
 

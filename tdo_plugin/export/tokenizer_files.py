@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from tdo_plugin.data.segmentation import model_message
+from tdo_plugin.data.segmentation import is_unknown_text, model_message
 from tdo_plugin.errors import UserError
 from tdo_plugin.export.folder_files import write_json
 from tdo_plugin.export.opened_model import OpenedModel
@@ -38,8 +38,9 @@ def write_tokenizer(opened: OpenedModel, folder: Path) -> None:
 
     Raises:
         UserError: the SentencePiece model has rules that the tokenizer cannot follow, or pieces
-            that the dictionary lacks.
+            that the dictionary lacks; or the dictionary has text that is no piece.
     """
+    _check_entries(opened)
     with replaced(folder / SEGMENTATION) as unfinished:
         unfinished.write_bytes(opened.segmentation)
     tokenizer = build_tokenizer(opened.segmentation, opened.symbols)
@@ -95,6 +96,20 @@ def build_tokenizer(segmentation: bytes, symbols: Sequence[str]) -> Any:
     )
     tokenizer.encode_special_tokens = True
     return tokenizer
+
+
+def _check_entries(opened: OpenedModel) -> None:
+    """SentencePiece outputs a run of unknown characters as it is; the tokenizer cannot."""
+    import sentencepiece
+
+    model = sentencepiece.SentencePieceProcessor(model_proto=opened.segmentation)
+    named = {*SPECIALS.values(), *opened.tags.values()}
+    text = (symbol for symbol in opened.symbols if symbol not in named)
+    if (entry := next((each for each in text if is_unknown_text(model, each)), None)) is not None:
+        raise UserError(
+            "`--data` must have a dictionary of pieces alone, for a tokenizer of Hugging Face; it "
+            f"has {entry}, whose characters the SentencePiece model does not know"
+        )
 
 
 def _check(proto: Any, scores: dict[str, float], symbols: Sequence[str]) -> None:

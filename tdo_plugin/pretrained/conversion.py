@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from tdo_compat.checkpoint import save_whole
+from tdo_plugin.data.segmentation import load_model, vocabulary_lines
 from tdo_plugin.metrics.textform import copy_truecasers
 from tdo_plugin.pretrained.design import Design
 from tdo_plugin.pretrained.exported_text import ExportedText
@@ -157,7 +158,7 @@ def write_checkpoint(
     write_text(folder / "dict.txt", (f"{symbol} 1" for symbol in symbols[len(SPECIALS) :]))
     with replaced(folder / "spm.model") as unfinished:
         unfinished.write_bytes(segmentation)
-    write_text(folder / "spm.vocab", _pieces(segmentation))
+    write_text(folder / "spm.vocab", vocabulary_lines(load_model(folder / "spm.model")))
     cfg = convert_namespace_to_omegaconf(arguments)
     cfg.model = cfg.task = None
     state = {
@@ -177,14 +178,6 @@ def _plain(cfg: Any) -> dict[str, Any]:
     container = OmegaConf.to_container(cfg, resolve=True, enum_to_str=True)
     assert isinstance(container, dict)
     return {str(key): value for key, value in container.items()}
-
-
-def _pieces(segmentation: bytes) -> list[str]:
-    import sentencepiece
-
-    model = sentencepiece.SentencePieceProcessor(model_proto=segmentation)
-    ids = range(model.get_piece_size())
-    return [f"{model.id_to_piece(index)}\t{model.get_score(index):g}" for index in ids]
 
 
 def record(original: Original, conversion: Conversion, design: Design) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """Record a training run in its checkpoint folder while it runs.
 
 Only the first of several workers records. If recording fails, one warning is logged and training
-continues.
+continues. A training that is refused before its first update leaves no new folder.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import os
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
@@ -23,14 +23,16 @@ from omegaconf import OmegaConf
 
 from tdo_compat import hooks
 from tdo_compat.checkpoint import command_line
-from tdo_compat.errors import bounded, one_line
+from tdo_compat.errors import bounded, lacks_memory, one_line
 from tdo_compat.resuming import check_folder
 from tdo_compat.shutdown import ENDED
+from tdo_plugin.launch.training_record import RECORD
 from tdo_plugin.recording import logged_values
 from tdo_plugin.recording.folder_page import PAGE, write_page
 from tdo_plugin.recording.origins import all_versions, data_identity, this_machine
 from tdo_plugin.recording.runs import (
     FAILED,
+    FILE,
     FINISHED,
     INTERRUPTED,
     Run,
@@ -41,10 +43,11 @@ from tdo_plugin.recording.runs import (
     write_runs,
 )
 from tdo_plugin.recording.trackio_run import TrackioRun
-from tdo_plugin.runtime.lock import alone
+from tdo_plugin.runtime.lock import LOCK, alone
 from tdo_plugin.runtime.provenance import git_commit
 
 LOG = "train.log"
+RECORDS = {LOG, PAGE, FILE, RECORD, LOCK}  # files that a training has before its first update
 LOADERS = 10.0  # seconds for processes that load batches to notice that their training was killed
 SHARE = 100  # writing the page takes at most 1/SHARE of the time
 # the log format of fairseq's commands
@@ -68,9 +71,16 @@ def record_training(cfg: Any) -> Iterator[None]:
     if cfg.checkpoint.no_save or not distributed.is_master(cfg.distributed_training):
         yield
         return
-    with alone(Path(cfg.checkpoint.save_dir), "--save-dir", LOADERS):
-        check_folder(cfg)
-        yield from _recorded(cfg)
+    folder = Path(cfg.checkpoint.save_dir)
+    made_by_tdo_train = (folder / RECORD).is_file()
+    try:
+        with alone(folder, "--save-dir", LOADERS):
+            check_folder(cfg)
+            yield from _recorded(cfg)
+    finally:
+        if made_by_tdo_train:
+            with suppress(OSError):  # not empty, unless the training was refused
+                folder.rmdir()
 
 
 def _recorded(cfg: Any) -> Iterator[None]:
@@ -82,6 +92,9 @@ def _recorded(cfg: Any) -> Iterator[None]:
         yield
     except BaseException as error:
         recorder.end(*_outcome(error), error)
+        if recorder.is_refused(error):
+            hooks.failed_elsewhere = None
+            recorder.discard()
         raise
     else:
         recorder.end(FINISHED)
@@ -154,6 +167,25 @@ class Recorder:
         if self._log is not None:
             logging.getLogger().removeHandler(self._log)
             self._try(LOG, self._log.close)
+
+    def is_refused(self, error: BaseException) -> bool:
+        """Whether this is the folder's only run, and ended before its first update by a mistake
+        of the user, so that the folder has nothing but its record.
+        """
+        mistake = one_line(type(error), error) is not None and not lacks_memory(error)
+        return (
+            isinstance(error, Exception)
+            and mistake
+            and not self._updates
+            and len(self._runs) == 1
+            and RECORDS.issuperset(path.name for path in self._folder.glob("*"))
+        )
+
+    def discard(self) -> None:
+        """Remove all files of the record."""
+        for path in list(self._folder.glob("*")):
+            if path.name != LOCK:  # which is still held
+                path.unlink()
 
     def _try(self, what: str, action: Callable[[], None]) -> None:
         try:

@@ -44,7 +44,7 @@ def alone(out: Path, option: str = "--out", patience: float | None = None) -> It
     The folder is created if it is missing. A process that an earlier run left holds the lock until
     it ends (if it was forked or got the descriptor). Remaining processes of a killed run end by
     themselves, which is waited for. Afterwards the file is removed, if no such process holds it,
-    and a new folder if it is empty. Where a file system has no locks, there is a warning instead.
+    and new folders if they are empty. Where a file system has no locks, there is a warning instead.
 
     Args:
         out: the folder.
@@ -58,7 +58,7 @@ def alone(out: Path, option: str = "--out", patience: float | None = None) -> It
         UserError: another run has the lock, or the folder cannot be written to.
     """
     until = time.monotonic() + (PATIENCE if patience is None else patience)
-    made = not out.exists()
+    made = [folder for folder in (out, *out.parents) if not folder.exists()]
     try:
         out.mkdir(parents=True, exist_ok=True)
         while (stream := _locked(out / LOCK)) is None:
@@ -83,8 +83,8 @@ def alone(out: Path, option: str = "--out", patience: float | None = None) -> It
             if (again := _locked(out / LOCK)) is not None:
                 with again:
                     (out / LOCK).unlink()
-                    if made:
-                        out.rmdir()
+                    for folder in made:
+                        folder.rmdir()
 
 
 def _locked(path: Path) -> IO[str] | None:

@@ -34,6 +34,7 @@ from tdo_plugin.text_settings import (
     pairs_of,
     settings_of,
     shown,
+    task_name,
     task_options,
 )
 
@@ -43,12 +44,20 @@ LEAVE_OUT = " (options that are left out are taken from the checkpoint)"
 MASKED = "mono_dae"  # a data category of fairseq's for which the dictionary gets a mask symbol
 
 
+def task_of(paths: str) -> str | None:
+    """The task of the checkpoints of ``--path``, if it is multilingual and known here."""
+    first = Path(utils.split_paths(paths)[0])
+    state = read(first, "--path") if first.is_file() else {}
+    name = task_name(state)
+    return name if is_multilingual(state) and name in TASK_REGISTRY else None
+
+
 def complete(args: Namespace, parser: ArgumentParser, words: Sequence[str] | None) -> None:
     """Take options about text that a command line leaves out from the checkpoint that it names.
 
     For generation and validation this is the checkpoint of ``--path``, for training the one that
-    it starts from. Nothing is taken if neither the command's task nor the checkpoint's is from
-    this package.
+    it starts from. Nothing is taken if the command sets a task, and neither this nor the
+    checkpoint's is from this package.
 
     Args:
         args: the parsed options; changed in place.
@@ -68,14 +77,13 @@ def complete(args: Namespace, parser: ArgumentParser, words: Sequence[str] | Non
     if not paths:
         return
     members = {path: read(path, "--path") for path in dict.fromkeys(paths)}
-    trained = [getattr(task_options(state), "task", None) for state in members.values()]
     if not all(map(is_multilingual, members.values())):
         return
-    if not any(map(_ours, (args.task, *trained))):
+    explicit = _given(args, parser, words)
+    if "task" in explicit and not any(map(_ours, (args.task, *map(task_name, members.values())))):
         return
     check_members(members)
     state = next(iter(members.values()))
-    explicit = _given(args, parser, words)
     _take_settings(args, explicit, state)
     _take_limits(args, explicit, state)
     _take_languages(args, explicit, state)

@@ -26,6 +26,7 @@ def command_of(parser: ArgumentParser) -> str:
     options = {action.dest for action in parser._actions}
     for command, option in (
         ("interactive", "input"),
+        ("eval-lm", "context_window"),
         ("generate", "nbest"),
         ("train", "max_update"),
     ):

@@ -12,7 +12,7 @@ class Status(torch.utils.data.Dataset):
     def __len__(self):
         return 1
     def __getitem__(self, index):
-        import fairseq.trainer, fairseq_cli.eval_lm, fairseq_cli.train
+        import fairseq.trainer, fairseq_cli.eval_lm, fairseq_cli.hydra_train, fairseq_cli.train
         from tdo_compat import registry
         from fairseq.models.transformer import TransformerConfig
         applied = {row["name"] for row in registry.overview() if row["status"] == "applied"}

@@ -24,6 +24,7 @@ from support.ending import GLOO, TWO_WORKERS, Training, trouble
 from support.prepared import trained
 
 from tdo_compat.recording import one_run
+from tdo_plugin.launch.training_record import RECORD
 from tdo_plugin.recording import recorder
 from tdo_plugin.tasks import tracking_options
 
@@ -147,6 +148,26 @@ def test_a_fault_is_in_the_log_with_its_traceback(train, monkeypatch, tmp_path):
     assert "Traceback" in log(tmp_path / "model")
     page = (tmp_path / "model" / "index.html").read_text(encoding="utf-8")
     assert "The last run failed: ZeroDivisionError: nothing to divide by" in page
+
+
+@pytest.mark.parametrize("by_tdo_train", [False, True])
+def test_a_refused_training_leaves_nothing(train, refused, tmp_path, by_tdo_train):
+    folder = tmp_path / "model"
+    if by_tdo_train:
+        folder.mkdir()
+        (folder / RECORD).touch()
+    with refused.raised("no such set", names="split dev"):
+        train("--train-subset", "dev", "--tensorboard-logdir", str(tmp_path / "boards"))
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_refused_training_keeps_what_was_there(train, refused, tmp_path):
+    folder = tmp_path / "model"
+    folder.mkdir()
+    (folder / "notes").touch()
+    with refused.raised("no such set", names="split dev"):
+        train("--train-subset", "dev")
+    assert runs(folder)[0]["state"] == "failed" and (folder / "notes").exists()
 
 
 # --- trackers ----------------------------------------------------------------------------------

@@ -9,6 +9,7 @@ from support.commands import command, hypotheses, logged, scores, succeed
 from support.covering import mostly_full
 from support.data import (
     CROSS_ENTROPY,
+    PACKAGE,
     PAIRS,
     TAG,
     TASK,
@@ -21,6 +22,7 @@ from support.data import (
 )
 from support.made import made_once
 from support.prepared import LARGER, prepared, trained
+from support.prepared import TASK as LISTED_TASK
 from support.translating import translator_of
 
 from tdo_compat.checkpoint import safe_load
@@ -61,6 +63,22 @@ def test_generation_without_a_word_is_that_with_all_options(tmp_path):
         output = generate(*OURS, *DE_FR, "--path", path)
         assert "\nS-5\t__fr__ " in output
         assert (hypotheses(output), scores(output)) == (hypotheses(expected), scores(expected))
+
+
+def test_the_task_is_the_checkpoint_s(run):
+    expected = generate(*OURS, *DE_FR, "--path", tagged())
+    assert hypotheses(generate(*DE_FR, "--path", tagged())) == hypotheses(expected)
+    stock = ("--task", "translation_multi_simple_epoch")
+    where = ("--path", trained(task=stock[1]), *DE_FR)
+    expected = generate(*where, *stock, *LISTED_TASK, *TAG, data=prepared().root)
+    assert hypotheses(generate(*where, data=prepared().root)) == hypotheses(expected)
+    log = ("--max-tokens", "120", "--valid-subset", "valid", "--cpu", "--log-format", "json")
+    (loss,) = logged(succeed("validate", databin(), "--path", tagged(), *log), "valid_loss")
+    assert loss > 0
+    done = run("fairseq-eval-lm", databin(), "--user-dir", PACKAGE, "--path", tagged())
+    assert "tagged is of the task tdo_translation (fairseq-validate" in done.stderr.replace(
+        str(tagged()), "tagged"
+    )
 
 
 def test_another_tag_is_refused_where_a_model_is_used(refused):

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from support.commands import told
 from support.data import CROSS_ENTROPY, TAG, TDO, TRAIN
-from support.prepared import prepared
+from support.prepared import prepared, trained
 
 from tdo_plugin.checkpoints import describe, read
 from tdo_plugin.launch.training_record import RECORD
@@ -72,10 +72,19 @@ def test_an_interrupted_training_goes_on_until_it_is_finished(config, run, tmp_p
     assert errors == "training is finished: 1 of --max-epoch 1\n"
 
 
+def test_a_training_with_wrong_options_is_not_begun(config, became, tmp_path, refused):
+    words = train(config, tmp_path / "new" / "out", "--max-updat", "3")
+    refused(*words, names="did you mean --max-update?")
+    assert not became
+
+
 def test_what_cannot_go_on(config, became, tmp_path, refused, capsys):
     out = tmp_path / "out"
-    for option in ("--user-dir", "--restore-file"):
-        told(capsys, *train(config, out, option, str(tmp_path / "other")), code=2)
+    plugin = tmp_path / "another_plugin"
+    plugin.mkdir()
+    (plugin / "__init__.py").touch()
+    for option, place in (("--user-dir", plugin), ("--restore-file", trained())):
+        told(capsys, *train(config, out, option, str(place)), code=2)
         refused("resume", out, names=option, case=option)
     path = out / RECORD
     record = json.loads(path.read_text(encoding="utf-8"))

@@ -88,8 +88,10 @@ def test_mistakes_are_one_line(run, trained, tmp_path):
         ("generate", [*model, "--gen-subset", "dev"], "Dataset not found: dev"),
         ("eval-lm", ["--task", "translation", *model], "`--path` must be a language model"),
         ("eval-lm", ["--task", "translation"], "`--path` must be set to a language model"),
+        ("validate", [*model, "--max-tokens", 9], "`--task` must be set; it is not"),
+        ("hydra-train", ["task=tdo_translation"], "`task` must be one of fairseq's"),
     ):
         done = run(f"fairseq-{name}", "bin", *words, "--cpu", cwd=trained)
-        assert done.returncode == 1
+        assert done.returncode == (2 if name == "validate" else 1)
         assert "Traceback" not in done.stderr
         assert f"error: {expected}" in done.stderr.splitlines()[-1]

@@ -1,6 +1,7 @@
 """A prepared data folder of the embedded corpus, and small models trained on it."""
 
 import functools
+import shutil
 from pathlib import Path
 
 from support.data import CROSS_ENTROPY, TAG, TDO, TRAIN, train
@@ -30,6 +31,16 @@ def _corpus(folder: Path) -> None:
 def prepared() -> DataFolder:
     """English-centric in three languages; one test set, parallel over all of them."""
     return read_data_folder(_corpus() / "data")
+
+
+def stock_folder(folder: Path) -> Path:
+    """What fairseq-preprocess alone makes of the same text; its model is the prepared folder's."""
+    folder.mkdir()
+    for pattern in ("*.bin", "*.idx", "dict.*.txt"):
+        for path in prepared().root.glob(pattern):
+            shutil.copyfile(path, folder / path.name)
+    (folder / "preprocess.log").touch()
+    return folder
 
 
 @made_once

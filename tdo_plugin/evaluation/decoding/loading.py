@@ -10,7 +10,7 @@ from typing import Any
 
 from tdo_compat.checkpoint import blaming
 from tdo_plugin.checkpoints import State, read
-from tdo_plugin.data.databin import MARK, DataFolder
+from tdo_plugin.data.databin import MARK, DataFolder, how_to_adopt
 from tdo_plugin.errors import UserError
 from tdo_plugin.names import check_languages as check_languages_of
 from tdo_plugin.text_settings import (
@@ -18,6 +18,7 @@ from tdo_plugin.text_settings import (
     is_multilingual,
     languages_of,
     settings_of,
+    task_name,
     task_options,
 )
 
@@ -69,6 +70,7 @@ def recorded_data(checkpoint: Path, state: State, option: str = "--data") -> Pat
         raise UserError(
             f"`{option}` must name the data folder of {checkpoint}; it was trained on "
             f"{recorded or 'an unknown folder'}, which is not a data folder here"
+            f"{how_to_adopt(root)}"
         )
     return root
 
@@ -184,11 +186,9 @@ def known_languages(checkpoint: Path) -> list[str]:
 def _multilingual(checkpoint: Path) -> dict[str, Any]:
     state = read(checkpoint, "--path")
     if not is_multilingual(state):
-        options = task_options(state)
-        name = getattr(options, "_name", None) or getattr(options, "task", None)
         raise UserError(
             "`--path` must name checkpoints of tdo_translation or translation_multi_simple_epoch; "
-            f"{checkpoint} is of {name or 'no task'}"
+            f"{checkpoint} is of {task_name(state) or 'no task'}"
         )
     check_languages_of(languages_of(state), f"`{checkpoint}`")
     return state

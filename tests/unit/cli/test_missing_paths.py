@@ -5,7 +5,7 @@ import shlex
 from collections.abc import Iterator
 from pathlib import Path
 
-from support.prepared import prepared, trained
+from support.prepared import prepared, stock_folder, trained
 
 from tdo_plugin.cli import build_parser
 
@@ -58,6 +58,9 @@ prepare gone/none.json --out out
 prepare multi30k --from-file gone/none --out out
 prepare --from gone/none --out out
 prepare --from folder --out out --model-of gone/none
+prepare --adopt gone/none --spm text --out out
+prepare --adopt {stock} --spm gone/none --out out
+prepare --adopt {stock} --spm {data}/spm.model --out out --references gone/none
 preprocess gone/none out
 preprocess folder out --model-of gone/none
 probe positions --path gone/none --data {data} --out out
@@ -159,4 +162,5 @@ def test_a_path_that_is_gone_is_named(refused, tmp_path, tmp_path_factory, monke
         (tmp_path / "folder" / name).write_text("one\n")
     rows = "\n".join(f"{line} :: {GONE}" for line in READ.strip().splitlines())
     begun = tmp_path_factory.mktemp("begun")  # is written to before --user-dir is looked at
-    refused.rows(rows, data=prepared().root, model=trained(), new=begun)
+    stock = stock_folder(begun / "bin")
+    refused.rows(rows, data=prepared().root, model=trained(), new=begun / "new", stock=stock)

@@ -4,12 +4,13 @@ import io
 import random
 import re
 import unicodedata
+from types import SimpleNamespace
 
 import pytest
 import sentencepiece
 from support.exported import AWKWARD
 
-from tdo_plugin.export.tokenizer_files import build_tokenizer
+from tdo_plugin.export.tokenizer_files import build_tokenizer, write_tokenizer
 
 SPECIALS = ("<s>", "<pad>", "</s>", "<unk>")
 TAGS = ("__en__", "__de__", "madeupword0000")
@@ -76,3 +77,13 @@ def test_other_rules_are_refused(refused):
         content, _, pieces = segmentation(**settings)
         with refused.raised(f"{settings}", names=names):
             build_tokenizer(content, (*SPECIALS, *pieces[dropped:], *TAGS))
+
+
+def test_text_that_is_no_piece_is_refused(refused, tmp_path):
+    content, model, pieces = segmentation()
+    assert model.encode("☃☃", out_type=str) == ["▁", "☃☃"]  # fairseq counts it as an entry
+    symbols = (*SPECIALS, *pieces, "☃☃", *TAGS)
+    opened = SimpleNamespace(segmentation=content, symbols=symbols, tags={"en": TAGS[0]})
+    with refused.raised("an entry for unknown characters", names="☃☃"):
+        write_tokenizer(opened, tmp_path)
+    assert not list(tmp_path.iterdir())
