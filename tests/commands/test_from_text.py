@@ -136,7 +136,7 @@ def test_wrong_options_are_refused_before_the_preparation(config, refused, tmp_p
             --criterion label_smoothed_cross_entropy_instrucl --instrucl-layer 7 :: --instrucl-layer
             --lang-pairs de-fr                                  :: de-fr
             --update-freq x                                     :: --update-freq
-            --workers 0                                         :: --workers
+            --workers 0                                         :: --processes
             --restore-file gone.pt                              :: gone.pt
             --monolingual gone                                  :: --monolingual
             --back-translated {{translated}} --model-of {{data}} :: --back-translated

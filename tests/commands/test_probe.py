@@ -105,7 +105,7 @@ def test_other_models(probe, name):
     flags, layer = OTHERS[name]
     path = trained("--max-update", "2", *flags)
     printed, _ = probe("--path", path, "--halves", *SMALL, "--directions", "de-fr")
-    assert f"Accuracy by class and type is for layer {layer} of model." in printed
+    assert f"Accuracy by class and type is for layer {layer} of {path.parent.name}." in printed
 
 
 def test_mistakes(refused, probe, tmp_path):
@@ -120,8 +120,8 @@ def test_mistakes(refused, probe, tmp_path):
         """
         probe positions --cpu --data {data} --out {out}
             --path {last}                               :: de-fr
-            --halves --path {last},{copy}               :: different numbers of updates
-            --halves --path {last},{one_stage}          :: differ
+            --halves --path a={last},{copy}             :: different numbers of updates
+            --halves --path a={last},{one_stage}        :: differ
             --halves --path {last} --layers 4           :: --layers
             --halves --path a={last} --against b        :: --against
             --halves --path {last} --directions de-es   :: de-es

@@ -215,7 +215,7 @@ def test_a_data_folder_that_has_gone(refused, monkeypatch):
 
 def test_what_is_no_model(refused, tmp_path):
     for path, name in (
-        (tmp_path, "has none"),
+        (tmp_path, "is empty"),
         (f"{trained()}:{trained()}", "`MODEL` must be one checkpoint or folder"),
     ):
         with refused.raised(str(path), names=name):

@@ -131,7 +131,6 @@ def test_bad_input(refused, tmp_path, monkeypatch):
             --lenpen nan                                    :: --lenpen
             --seed -1                                       :: --seed
             --average best-2                                :: --average
-            --out x                                      :: --out
             --out {data}/dict.txt                           :: --out
             --path ""                                       :: --path
         translate {data} --cpu --path {model} --input

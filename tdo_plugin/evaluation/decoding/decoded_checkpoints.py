@@ -157,10 +157,10 @@ def system_of(folder: Path, option: str = "--path") -> Path:
         return folder / (recommended if recommended in names else names[0])
     if names:
         raise UserError(f"`{option}` must be one model; {folder} has {', '.join(names)}")
-    holds = ", ".join(sorted(path.name for path in folder.iterdir())[:10]) or "hidden files"
+    holds = ", ".join(sorted(path.name for path in folder.iterdir())[:10])
+    found = f"has no checkpoint, only {holds}" if holds else "is empty"
     raise UserError(
-        f"`{option}` must be a checkpoint, or the folder of a training or run; {folder} has no "
-        f"checkpoint, only {holds}"
+        f"`{option}` must be a checkpoint, or the folder of a training or run; {folder} {found}"
     )
 
 
