@@ -5,9 +5,9 @@
 
 FOLDER is written by `tdo export` for transformers or CTranslate2; the file has the source
 sentences, pieces and scores of `tdo translate`. The script needs only the library that reads the
-folder (and sentencepiece for CTranslate2), so it also runs without fairseq and this package. It
-prints sentences per CPU second, peak memory and CPU seconds until the first sentence, how many
-hypotheses are equal piece by piece, and the others by their scores:
+folder and sentencepiece, so it also runs without fairseq and this package. It prints sentences per
+CPU second, peak memory and CPU seconds until the first sentence, how many hypotheses are equal
+piece by piece, and the others by their scores:
 
     tie     equal scores to 1e-4: several hypotheses are best in single precision
     ours    the hypothesis of `tdo translate` has the better score
@@ -37,32 +37,21 @@ def transformers_hypotheses(
     import torch
     from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
 
-    trusted = {"trust_remote_code": args.trust_remote_code}
+    trusted = {"trust_remote_code": True}
     tokenizer = AutoTokenizer.from_pretrained(args.folder, **trusted)
     model = AutoModelForSeq2SeqLM.from_pretrained(args.folder, dtype=torch.float32, **trusted)
     model.eval().to(args.device)
-    source_tag, target_tag = (
-        tokenizer.convert_tokens_to_ids(tag) if tag else None for tag in tags_of(args)
-    )
+    sides = dict(zip(("src_lang", "tgt_lang"), args.direction.split("-"), strict=True))
     kept = "output_scores" if args.beam > 1 else "output_logits"
     settings = {"num_beams": args.beam, kept: True, "return_dict_in_generate": True}
     if args.beam == 1:
         settings["early_stopping"] = False  # it belongs to beams
-    if target_tag is not None and not args.trust_remote_code:
-        settings["forced_bos_token_id"] = target_tag
     settings |= {name: json.loads(value) for name, value in map(split, args.generate)}
     special = {*tokenizer.all_special_tokens}
     results: dict[int, Hypothesis] = {}
     for numbers in batches(rows, args.batch):
         sources = [rows[number]["source"] for number in numbers]
-        if args.trust_remote_code:  # its tokenizer adds tags itself
-            sides = dict(zip(("src_lang", "tgt_lang"), args.direction.split("-"), strict=True))
-            batch = tokenizer(sources, **sides, padding=True, return_tensors="pt")
-        else:
-            encoded = tokenizer(sources)["input_ids"]
-            if source_tag is not None:
-                encoded = [[source_tag, *ids] for ids in encoded]
-            batch = tokenizer.pad({"input_ids": encoded}, return_tensors="pt")
+        batch = tokenizer(sources, **sides, padding=True, return_tensors="pt")
         with torch.no_grad():
             output = model.generate(**batch.to(args.device), **settings)
         if args.beam > 1:
@@ -93,9 +82,9 @@ def ctranslate2_hypotheses(
         str(args.folder), args.device, intra_threads=1, compute_type=args.compute_type
     )
     source_tag, target_tag = tags_of(args)
+    first = [source_tag] if source_tag else []
     batch = [
-        [*([source_tag] if source_tag else []), *pieces.encode(row["source"], out_type=str)]
-        for row in rows
+        [*first, *" ".join(pieces.encode(row["source"], out_type=str)).split()] for row in rows
     ]
     prefix = [[target_tag]] * len(batch) if target_tag else None
     results = translator.translate_batch(
@@ -107,8 +96,8 @@ def ctranslate2_hypotheses(
         max_batch_size=args.batch,
         return_scores=True,
     )
-    first = 1 if target_tag else 0
-    return [(result.hypotheses[0][first:], result.scores[0]) for result in results]
+    skipped = 1 if target_tag else 0
+    return [(result.hypotheses[0][skipped:], result.scores[0]) for result in results]
 
 
 def batches(rows: list[dict[str, Any]], size: int) -> Iterator[list[int]]:
@@ -161,10 +150,10 @@ def main() -> None:
     add("--beam", type=int, default=4, help="of both searches (default 4)")
     add("--limit", type=int, default=500, help="number of sentences (default 500)")
     add("--batch", type=int, default=32, help="sentences per batch (default 32)")
-    add("--source-tag", choices=("src", "tgt", "none"), default="tgt", help="(default tgt)")
-    add("--target-tag", choices=("src", "tgt", "none"), default="none", help="(default none)")
-    add("--tag", default="__{}__", help="form of a language tag (default __{}__)")
-    add("--trust-remote-code", action="store_true", help="the folder has modules of its own")
+    side = {"choices": ("src", "tgt", "none")}
+    add("--source-tag", **side, default="tgt", help="of CTranslate2's sources (default tgt)")
+    add("--target-tag", **side, default="none", help="of CTranslate2's targets (default none)")
+    add("--tag", default="__{}__", help="form of CTranslate2's tags (default __{}__)")
     add("--generate", nargs="*", default=[], metavar="NAME=JSON", help="settings of generate")
     add("--compute-type", default="default", help="of CTranslate2")
     add("--device", choices=("cpu", "cuda"), default="cpu", help="(default cpu)")

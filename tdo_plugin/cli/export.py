@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import logging
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -95,7 +96,7 @@ def run(args: argparse.Namespace) -> int:
             with replaced_folder(out) as unfinished:
                 written = WRITERS[args.to](opened, unfinished, args)
                 models = copy_truecasers(opened.data.root, unfinished, opened.languages)
-                write_card(opened, unfinished, written, scores)
+                write_card(opened, unfinished, out.name, written, scores)
         except ModuleNotFoundError as error:
             raise UserError(
                 f"`--to {args.to}` requires the package {error.name}: "
@@ -108,6 +109,7 @@ def run(args: argparse.Namespace) -> int:
     if opened.form != TextForm():
         also = f"; the folder has {', '.join(models)}" if models else ""
         print(f"text must be {form_shown(opened.form.way_in())} before it is tokenized{also}")
+    print(f"To translate with it, in Python:\n\n{written.program(str(out))}", end="")
     return 0
 
 
@@ -127,31 +129,43 @@ def _hugging_face(opened: OpenedModel, folder: Path, args: argparse.Namespace) -
     from tdo_plugin.export.generation_settings import generation_settings
     from tdo_plugin.export.model_card import Written
     from tdo_plugin.export.plain_m2m100 import misfits, write_model
+    from tdo_plugin.export.remote_code.folder import add_code, write_own_model
     from tdo_plugin.export.tokenizer_files import write_tokenizer
-    from tdo_plugin.export.usage import transformers_usage
+    from tdo_plugin.export.usage import pipeline_program, transformers_remarks
 
     dtype = getattr(torch, args.precision)
     write_json(folder / "generation_config.json", generation_settings(opened))
     write_tokenizer(opened, folder)
-    if misfits(opened.spec):
-        from tdo_plugin.export.remote_code import folder as remote_code
-
-        # writes configuration, weights and modules; returns a program for the card
-        usage = remote_code.write(opened, folder, dtype)
-        return Written("transformers, with trust_remote_code=True", "transformers", usage, True)
-    write_model(opened, folder, dtype)
-    return Written("transformers, M2M100", "transformers", transformers_usage(opened))
+    own_model = bool(misfits(opened.spec))
+    if own_model:
+        write_own_model(opened, folder, dtype)
+    else:
+        write_model(opened, folder, dtype)
+        add_code(opened, folder)
+    return Written(
+        "transformers, own model" if own_model else "transformers, M2M100",
+        "transformers",
+        partial(pipeline_program, opened),
+        transformers_remarks(opened, args.out.resolve().name, own_model),
+        "The pipeline gives empty and longer sentences an empty translation; leave them out "
+        "if you call the classes. A line break counts as a space.",
+    )
 
 
 def _ctranslate2(opened: OpenedModel, folder: Path, args: argparse.Namespace) -> Written:
     from tdo_plugin.export.ctranslate2_folder import check_encoder_decoder, write_ctranslate2
     from tdo_plugin.export.model_card import Written
-    from tdo_plugin.export.usage import ctranslate2_usage
+    from tdo_plugin.export.usage import ctranslate2_program, ctranslate2_remarks
 
     check_encoder_decoder(opened)
     write_ctranslate2(opened, folder, args.precision)
-    what = f"CTranslate2, {args.precision}"
-    return Written(what, "ctranslate2", ctranslate2_usage(opened))
+    return Written(
+        f"CTranslate2, {args.precision}",
+        "ctranslate2",
+        partial(ctranslate2_program, opened),
+        ctranslate2_remarks(),
+        "Leave empty sentences out. CTranslate2 cuts sentences at 1,024 tokens.",
+    )
 
 
 WRITERS: dict[str, Callable[[OpenedModel, Path, argparse.Namespace], Written]] = {

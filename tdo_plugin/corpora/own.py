@@ -40,6 +40,8 @@ CLEAN = {
     "valid": ("empty", "held-out-pairs"),
     "test": ("empty",),
 }
+# of the record of a folder, in place of a corpus' title and licence
+OWN_TITLE, OWN_LICENCE = "text of ", "one's own"
 NOTHING = {split: ("empty",) for split in SPLITS}
 
 
@@ -98,9 +100,9 @@ def describe(
     paths = {file: folder / file for source in sources for file in source.files.values()}
     _check(languages, of, paths)
     document = {
-        "title": f"text of {name}",
+        "title": f"{OWN_TITLE}{name}",
         "paper": "none",
-        "licence": "one's own",
+        "licence": OWN_LICENCE,
         "cite": "none",
         "notes": [],
         "languages": languages,

@@ -5,7 +5,7 @@ included, keep the best 2K continuations of K beams at every step, accept an end
 first K, and stop with K finished hypotheses. They differ in a hypothesis that reaches the maximum
 length, whose end symbol has its own probability in fairseq and 1 in transformers, and in a forced
 tag of the target, which counts with its own probability in fairseq and 1 in transformers, as with
-`tdo translate --free-tag`.
+`tdo translate --free-tag`. The code in the folder makes both count as in fairseq.
 """
 
 from __future__ import annotations
@@ -35,5 +35,10 @@ def generation_settings(opened: OpenedModel) -> dict[str, Any]:
         "length_penalty": USUAL.length_penalty,
         "early_stopping": True,
         "min_new_tokens": USUAL.min_len,
-        "max_new_tokens": USUAL.max_len_b + 1,  # with the end symbol
+        "max_new_tokens": longest_target(opened) + 1,  # with the end symbol
     }
+
+
+def longest_target(opened: OpenedModel) -> int:
+    """The maximum number of tokens of a hypothesis, without the end symbol."""
+    return min(USUAL.max_len_b, opened.spec.max_target_positions - 1)

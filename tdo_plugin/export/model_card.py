@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import re
 import shlex
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tdo_plugin.corpora.own import OWN_LICENCE, OWN_TITLE
+from tdo_plugin.corpora.prepared_corpus import OUTCOME
 from tdo_plugin.data.databin import settings_of as folder_settings
 from tdo_plugin.export.card_numbers import Scores, score_lines, untested
 from tdo_plugin.export.opened_model import OpenedModel
@@ -20,7 +22,6 @@ from tdo_plugin.typed import read_json
 CARD = "README.md"
 # of each path in a word: a slash at its end, and the folders before its last name
 ENDING, FOLDERS = re.compile(r"(?<=[^/=:,'\"])/+(?=[:,'\"]|$)"), re.compile(r"[^=:,'\"]*/")
-PREPARED = "prepare.json"  # of `tdo prepare`: title, licence and citation of the corpus
 
 
 @dataclass(frozen=True)
@@ -30,48 +31,49 @@ class Written:
     Attributes:
         what: its format, in words.
         library: the one that reads it, as the Hugging Face Hub names it.
-        usage: text with a program that translates.
-        pipeline: whether transformers' `pipeline` translates with it.
+        program: a Python program that translates, for the path by which it names the folder.
+        remarks: on the program, in the card.
+        limits: on text, in the card.
     """
 
     what: str
     library: str
-    usage: str
-    pipeline: bool = False
+    program: Callable[[str], str]
+    remarks: str
+    limits: str
 
 
 def write_card(
-    opened: OpenedModel, folder: Path, written: Written, scores: Scores | None = None
+    opened: OpenedModel, folder: Path, name: str, written: Written, scores: Scores | None = None
 ) -> None:
     """Write the card.
 
     Args:
         opened: the model.
         folder: an existing folder.
+        name: that the folder will have.
         written: what else was written to it.
         scores: of this checkpoint.
     """
-    write_text(folder / CARD, _lines(opened, folder, written, scores))
+    write_text(folder / CARD, _lines(opened, folder, name, written, scores))
 
 
 def _lines(
-    opened: OpenedModel, folder: Path, written: Written, scores: Scores | None
+    opened: OpenedModel, folder: Path, name: str, written: Written, scores: Scores | None
 ) -> Iterator[str]:
     languages = ", ".join(opened.languages)
     yield from _front_matter(opened, written)
     yield f"# Translation between {languages}"
     yield ""
     yield from _architecture(opened)
-    yield from ("", "## Use", "", written.usage, "")
-    yield from _text(opened, folder)
+    yield from ("", "## Use", "", f"`{name}` is the path of this folder.", "")
+    yield from ("```python", *written.program(name).splitlines(), "```", "", written.remarks, "")
+    yield from _text(opened, folder, written.limits)
     yield from ("", "## Training", "", *_training(opened))
     yield from ("", "## Scores", "")
     if scores:
-        yield from score_lines(scores, opened)
-    else:
-        yield "None were given to `tdo export`."
-    yield from ("", "Not tested:", "")
-    yield from (f"- {what}" for what in untested(opened, scores))
+        yield from (*score_lines(scores, opened), "")
+    yield from ("Not tested:", "", *(f"- {what}" for what in untested(opened, scores)))
 
 
 def _front_matter(opened: OpenedModel, written: Written) -> Iterator[str]:
@@ -80,8 +82,7 @@ def _front_matter(opened: OpenedModel, written: Written) -> Iterator[str]:
     yield "language:"
     yield from (f"- {json.dumps(code.replace('_', '-'))}" for code in opened.languages)
     yield f"library_name: {written.library}"
-    if written.pipeline:
-        yield "pipeline_tag: translation"
+    yield "pipeline_tag: translation"
     yield from ("tags:", "- translation", "- multilingual", "- tdo_plugin", "---", "")
 
 
@@ -103,7 +104,7 @@ def _architecture(opened: OpenedModel) -> Iterator[str]:
     )
 
 
-def _text(opened: OpenedModel, folder: Path) -> Iterator[str]:
+def _text(opened: OpenedModel, folder: Path, limits: str) -> Iterator[str]:
     """What the text must look like."""
     yield "## Text"
     yield ""
@@ -124,7 +125,7 @@ def _text(opened: OpenedModel, folder: Path) -> Iterator[str]:
     yield f"- Tag before the source: {sides[opened.source_tag]}."
     yield f"- Tag before the target: {sides[opened.target_tag]}."
     yield f"- At most {opened.spec.max_source_positions} tokens, tag and end symbol included."
-    yield "- Leave empty lines out: the model was never trained on them."
+    yield f"- {limits}"
 
 
 def _code(text: str) -> str:
@@ -135,11 +136,7 @@ def _training(opened: OpenedModel) -> Iterator[str]:
     if opened.converted:
         yield "- Restored or converted by `tdo convert`; the training is not recorded."
         return
-    corpus = _corpus(opened.data.root)
-    yield f"- Data: {corpus.get('title') or opened.data.root.name}."
-    for key, name in (("licence", "Licence of the data"), ("cite", "Source")):
-        if corpus.get(key):
-            yield f"- {name}: {corpus[key]}."
+    yield from _data(opened.data.root)
     sizes = opened.data.training_sizes()
     if sizes:
         counts = ", ".join(f"{pair} {count:,}" for pair, count in sizes.items())
@@ -153,12 +150,13 @@ def _training(opened: OpenedModel) -> Iterator[str]:
     yield f"- Updates: {opened.origin['updates']:,} ({what})."
     training = opened.origin["training"]
     if isinstance(training, dict) and training.get("command"):
-        versions = training.get("versions") or {}
-        shown = ", ".join(f"{name} {version}" for name, version in versions.items())
-        yield f"- Versions: {shown or 'unknown'}; commit {training.get('commit') or 'unknown'}."
+        recorded = training.get("versions") or {}
+        versions = [f"{name} {version}" for name, version in recorded.items()]
+        if commit := training.get("commit"):
+            versions.append(f"commit {commit}")
+        if versions:
+            yield f"- Versions: {', '.join(versions)}."
         yield from ("- Command:", "", "```", *_wrapped(str(training["command"])), "```")
-    else:
-        yield "- Command: unknown."
 
 
 def _wrapped(command: str) -> Iterator[str]:
@@ -176,11 +174,20 @@ def _wrapped(command: str) -> Iterator[str]:
     yield shlex.join(line)
 
 
-def _corpus(folder: Path) -> dict[str, Any]:
-    """What `tdo prepare` records of the corpus; {} for other data."""
-    path = folder / PREPARED
+def _data(folder: Path) -> Iterator[str]:
+    """What the record of `tdo prepare` says of the text; other folders have none."""
+    path = folder / OUTCOME
     try:
         record = read_json(path) if path.is_file() else {}
     except ValueError:
-        return {}
-    return record if isinstance(record, dict) else {}
+        record = {}
+    if not isinstance(record, dict) or "licence" not in record:
+        yield f"- Data: `{folder.name}`; its licence is not recorded."
+    elif record["licence"] == OWN_LICENCE:
+        name = str(record.get("title")).removeprefix(OWN_TITLE)
+        yield f"- Data: own text, `{name}`; its licence is not recorded."
+    else:
+        yield f"- Data: {record.get('title') or folder.name}."
+        yield f"- Licence of the data: {record['licence']}."
+        if record.get("cite"):
+            yield f"- Source: {str(record['cite']).removesuffix('.')}."

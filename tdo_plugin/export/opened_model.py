@@ -74,6 +74,20 @@ class OpenedModel:
             tuple(self.languages), tuple(self.directions), self.text_settings, self.form.way_in()
         )
 
+    @property
+    def tag_entries(self) -> dict[str, Any]:
+        """The entries about tags of a folder's configuration, which its search reads."""
+        return {
+            "tag_ids": [self.row(self.tags[language]) for language in self.languages],
+            "source_tag": self.source_tag,
+            "target_tag": self.target_tag,
+        }
+
+    @property
+    def example(self) -> list[str]:
+        """Source and target language of a trained direction, from English if there is one."""
+        return min(self.directions, key=lambda name: not name.startswith("en")).split("-")
+
     def row(self, symbol: str) -> int:
         """The row of a symbol in the embeddings."""
         return self.symbols.index(symbol)

@@ -102,6 +102,7 @@ def configuration(opened: OpenedModel, dtype: torch.dtype) -> dict[str, Any]:
         "dtype": str(dtype).removeprefix("torch."),
         EXPORTED: dict(opened.tags),
         **opened.text.stored(),
+        **opened.tag_entries,
     }
 
 

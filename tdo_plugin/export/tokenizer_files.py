@@ -1,11 +1,12 @@
-"""A tokenizer for transformers with exactly the ids of a model's training text.
+"""A tokenizer for transformers with the ids of a model's training text.
 
 transformers' own classes for SentencePiece and language tags accept only the languages of M2M-100
-or NLLB. So this is a general tokenizer file, which `AutoTokenizer` reads without code of its own in
-transformers 4 and 5. It follows SentencePiece's rules, and was compared with SentencePiece on every
-code point of Unicode. It differs only in rare sequences of combining marks: U+0344, a mark after a
-letter that already has one (U+00C7 U+0301), which SentencePiece does not compose, and a mark after
-a character that SentencePiece replaces by a space.
+or NLLB. So this is a general tokenizer file, which transformers 4 and 5 read without code of its
+own. It follows SentencePiece's rules, and was compared with SentencePiece on every code point of
+Unicode and on random text. It differs in sequences of combining marks that Unicode would reorder or
+compose (Arabic shadda before a vowel, Hebrew dagesh before a point, U+00C7 U+0301), in U+0344, in
+Hangul letters after a syllable, and where two segmentations are equally likely. The tokenizer with
+code, `tokenization_tdo.py`, calls SentencePiece instead.
 """
 
 from __future__ import annotations

@@ -1,15 +1,14 @@
 """`tdo export` on small trained models, and what the libraries make of its folders."""
 
 import json
+import os
 import re
 import shutil
 import sys
 from dataclasses import replace
 from pathlib import Path
 
-import ctranslate2
 import pytest
-import sentencepiece
 import torch
 from safetensors.torch import load_file
 from support.built_models import in_double_precision, padded
@@ -20,12 +19,12 @@ from support.prepared import TEST_SENTENCES, prepared, trained
 from support.pretrained import PAD, convert, facts, sinusoids
 from support.processes import finished
 from support.translating import translator_of
-from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
+from transformers import AutoModelForSeq2SeqLM, PreTrainedTokenizerFast
 
 from tdo_compat.checkpoint import safe_load
 from tdo_plugin.cli.export import _refusal
 from tdo_plugin.evaluation.decoding.loading import task_of
-from tdo_plugin.export import opened_model
+from tdo_plugin.export import model_card, opened_model
 from tdo_plugin.export.model_card import Written, write_card
 from tdo_plugin.export.opened_model import open_model
 from tdo_plugin.metrics.textform import TextForm
@@ -60,12 +59,12 @@ def assert_same_logits(core, model, ids, target, atol):
 
 
 def model_of(folder):
-    """The folder's model in double precision, with its tokenizer."""
+    """The folder's model in double precision, with its tokenizer, without the folder's code."""
     model = AutoModelForSeq2SeqLM.from_pretrained(folder, dtype=torch.float32).double().eval()
     for side in (model.model.encoder, model.model.decoder):
         # they are made in single precision, whatever the model's
         side.embed_positions.weights = sinusoids(*side.embed_positions.weights.shape)
-    return model, AutoTokenizer.from_pretrained(folder)
+    return model, PreTrainedTokenizerFast.from_pretrained(folder)
 
 
 def doubled(core):
@@ -116,11 +115,11 @@ def test_ids_are_those_of_the_translator():
 
 
 def translated(flags, direction):
-    """Pieces of each test sentence of a direction, by `tdo translate`."""
+    """Hypotheses of each test sentence of a direction, by `tdo translate`."""
     translator = translator_of(trained(*flags), free_tag=flags is BOTH_TAGS)
     found = translator.translate_test(direction, lambda _: None)
     assert len(found) == TEST_SENTENCES
-    return [hypothesis.pieces.split() for hypothesis in found]
+    return found
 
 
 def sources_of(direction):
@@ -146,26 +145,26 @@ def test_beams_are_those_of_tdo_translate(flags):
             tokenizer.convert_ids_to_tokens([row for row in ids if row not in special])
             for ids in found
         ]
-        assert pieces == translated(flags, direction)
+        assert pieces == [each.pieces.split() for each in translated(flags, direction)]
 
 
 @each_tagging
-def test_ctranslate2_says_the_same(flags):
+def test_ctranslate2_says_the_same(flags, monkeypatch):
+    """By the program of the card."""
     folder = exported("ctranslate2", flags)
-    model = sentencepiece.SentencePieceProcessor(model_file=str(folder / "sentencepiece.model"))
-    translator = ctranslate2.Translator(str(folder), intra_threads=1)
+    card = (folder / "README.md").read_text(encoding="utf-8")
+    program, names = re.search(r"```python\n(.*?)```", card, re.DOTALL)[1], {}
+    monkeypatch.chdir(folder.parent)
+    exec(program, names)
     for direction in ("de-en", "de-fr"):
         source, target, lines = sources_of(direction)
-        first = target if flags is PLAIN else source
-        batch = [[f"__{first}__", *model.encode(line, out_type=str)] for line in lines]
-        prefix = None if flags is PLAIN else [[f"__{target}__"]] * len(batch)
-        results = translator.translate_batch(
-            batch, target_prefix=prefix, beam_size=4, length_penalty=1, max_decoding_length=200
-        )
-        skipped = 0 if flags is PLAIN else 1
-        assert [result.hypotheses[0][skipped:] for result in results] == translated(
-            flags, direction
-        )
+        expected = [hypothesis.text for hypothesis in translated(flags, direction)]
+        assert names["translate"](lines, source, target) == expected
+    translator = translator_of(trained(*flags))
+    rows = {symbol: row for row, symbol in enumerate(open_model(trained(*flags)).symbols)}
+    for line in AWKWARD:
+        ids = [rows.get(piece, rows["<unk>"]) for piece in names["pieces"](line)]
+        assert [*ids, EOS] == translator.encoded("de-en", line).tolist(), ascii(line)
 
 
 @each_tagging
@@ -218,49 +217,77 @@ def test_tags_are_those_that_the_folder_records(refused, tmp_path):
 def test_refusals_name_the_option_of_the_file():
     out = Path("/somewhere/out")
     for name, option in (
-        ("/somewhere/.out.x1/new/config.json", "`DIR` must be writable"),
-        ("/somewhere", "`DIR` must be writable"),
-        (None, "`DIR` must be writable"),
+        ("/somewhere/.out.x1/new/config.json", "`--out` must be writable"),
+        ("/somewhere", "`--out` must be writable"),
+        (None, "`--out` must be writable"),
         ("/data/prepare.json", "`--data` must be readable"),
     ):
         assert _refusal(OSError(5, "fails", name), out).startswith(f"{option}; ")
 
 
-def test_the_cards_program_needs_nothing_of_this_package(tmp_path):
-    """It runs as it stands, where fairseq and this package cannot be imported."""
-    for to in ("hf", "ctranslate2"):
-        folder = exported(to, BOTH_TAGS)
-        card = (folder / "README.md").read_text(encoding="utf-8")
-        program = re.search(r"```python\n(.*?)```", card, re.DOTALL)[1]
-        done = finished([sys.executable, "-c", BLOCKED + program], cwd=folder)
-        assert done.returncode == 0, done.stderr
-        assert re.search(r"^\['.*'\]$", done.stdout.strip())
+@pytest.mark.parametrize("to", ["hf", "ctranslate2"])
+def test_printed_programs_run_as_they_stand(to, tmp_path):
+    """Those of the command and the card, where fairseq and this package cannot be imported."""
+    out = tmp_path / 'a "model" ü'
+    said = export(trained(*PLAIN), out, to=to)
+    printed = said.partition("To translate with it, in Python:\n\n")[2]
+    assert json.dumps(str(out), ensure_ascii=False) in printed  # the card has the folder's name
+    card = (out / "README.md").read_text(encoding="utf-8")
+    programs = [BLOCKED, printed, *re.findall(r"```python\n(.*?)```", card, re.DOTALL)]
+    assert len(programs) == (4 if to == "hf" else 3)
+    environment = {**os.environ, "HF_HOME": str(tmp_path / "cache"), "HF_HUB_OFFLINE": "1"}
+    done = finished([sys.executable, "-c", "\n".join(programs)], cwd=tmp_path, env=environment)
+    assert done.returncode == 0, done.stderr
+    texts = [re.findall("'([^']+)'\\W*$", line) for line in done.stdout.splitlines()]
+    (hypothesis,) = translator_of(trained(*PLAIN)).translate_lines("en-de", ["A sentence."])
+    # CTranslate2 ends a hypothesis at the maximum length in another way
+    expected = [hypothesis.text] if to == "hf" else texts[0]
+    assert texts == [expected] * len(programs[1:]) and len(expected) == 1
 
 
 def test_the_card_says_what_is_known():
     card = (exported("hf", PLAIN) / "README.md").read_text(encoding="utf-8")
     _, front, text = card.split("---\n", 2)
     assert '- "de"' in front and "license" not in front
-    assert "pipeline_tag" not in front  # a pipeline would give no tag
+    assert "pipeline_tag: translation" in front
     for said in (
         "2 encoder and 1 decoder layers",
         "model width 32",
+        "Without it, the model is transformers' M2M100",
         "Tag before the source: the target language.",
         "Plain text, cased",
-        "So `tokenizer(text)` alone, and `pipeline`, whatever its `tgt_lang`, give the model no",
+        "The pipeline gives empty and longer sentences an empty translation",
+        "Data: `data`; its licence is not recorded.",
         "Directions: en-de, de-en, en-fr, fr-en.",
         "en-de 60, en-fr 60",
         "Updates: 150 (one checkpoint).",
         "- Command:",
-        "None were given",
         "zero-shot directions (2): de-fr, fr-de",
     ):
         assert said in text, said
 
 
+@pytest.mark.parametrize(
+    ("record", "expected"),
+    [
+        (
+            {"title": "text of my-text", "licence": "one's own", "cite": "none"},
+            ["- Data: own text, `my-text`; its licence is not recorded."],
+        ),
+        (
+            {"title": "Multi30k", "licence": "free", "cite": "Elliott et al."},
+            ["- Data: Multi30k.", "- Licence of the data: free.", "- Source: Elliott et al."],
+        ),
+    ],
+)
+def test_the_card_names_the_data(record, expected, tmp_path):
+    (tmp_path / "prepare.json").write_text(json.dumps(record), encoding="utf-8")
+    assert list(model_card._data(tmp_path)) == expected
+
+
 def test_weights_in_half_precision(tmp_path):
     out = tmp_path / "half"
-    export(trained(*PLAIN), out, "--precision", "bfloat16")
+    export(trained(*PLAIN), out, "--precision", "bf16")
     tensors = load_file(out / "model.safetensors").values()
     assert {tensor.dtype for tensor in tensors} == {torch.bfloat16}
     assert json.loads((out / "config.json").read_text())["dtype"] == "bfloat16"
@@ -268,9 +295,8 @@ def test_weights_in_half_precision(tmp_path):
 
 def card_of(folder, **changes):
     """The card of a model of which something is another."""
-    write_card(
-        replace(open_model(trained(*PLAIN)), **changes), folder, Written("", "ctranslate2", "")
-    )
+    written = Written("", "ctranslate2", str, "", "")
+    write_card(replace(open_model(trained(*PLAIN)), **changes), folder, "name", written)
     return (folder / "README.md").read_text(encoding="utf-8")
 
 
@@ -280,7 +306,7 @@ def test_the_card_names_the_form_of_other_text(tmp_path):
     card = card_of(tmp_path, form=TextForm("truecased", "moses"), origin=origin)
     assert "Truecasing models of Moses, by language: `truecase.de`." in card
     assert "the form of the training text, truecased, moses, which the tokenizer" in card
-    assert "Updates: 7 (average of a.pt, b.pt)." in card and "- Command: unknown." in card
+    assert "Updates: 7 (average of a.pt, b.pt)." in card and "Command" not in card
 
 
 @pytest.mark.parametrize(
@@ -294,7 +320,7 @@ def test_the_card_names_the_form_of_other_text(tmp_path):
 )
 def test_the_card_shortens_paths(command, expected, tmp_path):
     card = card_of(tmp_path, origin={"updates": 7, "training": {"command": command}})
-    assert expected in card and "/root" not in card and "- Versions: unknown" in card
+    assert expected in card and "/root" not in card and "Versions" not in card
 
 
 def test_truecasing_models_go_with_the_folder_and_come_back(tmp_path, monkeypatch):
@@ -331,13 +357,12 @@ def test_mistakes(refused, tmp_path):
     (full / "notes").touch()
     refused.rows(
         """
-        export {model} {out} --to hf
-            --precision int8                             :: --precision
-            --to ctranslate2 --precision float16                :: --precision
-        export {two_stages} {out} --to ctranslate2          :: layer by layer
-        export {model}:{model} {out} --to hf                :: CHECKPOINT
-        export {folder} {out} --to hf --average most        :: --average
-        export {model} {full} --to hf                       :: DIR
+        export {model} --out {out} --to hf --precision int8      :: --precision
+        export {model} --to hf                                   :: --out
+        export {two_stages} --out {out} --to ctranslate2         :: layer by layer
+        export {model}:{model} --out {out} --to hf               :: MODEL
+        export {folder} --out {out} --to hf --average most       :: --average
+        export {model} --out {full} --to hf                      :: --out
         """,
         model=trained(*PLAIN),
         two_stages=trained(),

@@ -58,7 +58,6 @@ def test_a_batch_of_all_directions_is_translated_alike(checkpoint, folder, rows,
     assert result["first"] == expected[0]
     assert result["dtype"] == "torch.bfloat16" and 0 < result["half"] < 0.02
     again = folder.with_name("model-again")  # saved by transformers
-    shutil.copy(folder / "sentencepiece.bpe.model", again)
     assert exit_code("convert", again, "--from", "tdo", "--out", tmp_path / "back") == 0
     same_weights(checkpoint, tmp_path / "back" / "model.pt")
     opened = open_model(checkpoint, prepared().root)

@@ -6,14 +6,12 @@ import sys
 import pytest
 import torch
 from support.parity_cases import CASES, TWO_STAGE
-from support.remote_code import batch, core_of, exported, loaded_elsewhere, logits, preset
+from support.remote_code import OTHER, batch, core_of, exported, loaded_elsewhere, logits, preset
 from torch.nn import functional as F
 
 from tdo_plugin.models.presets import PRESETS
 from tdo_plugin.pretrained import exported_folder
 
-# an interpreter with another version of transformers, without this package
-OTHER = "TDO_OTHER_PYTHON"
 AWARE = {"num_languages": 3}
 ENCODER_DECODER = {"topology": "encoder-decoder", "encoder_layers": 2, "decoder_layers": 2}
 METHODS = {

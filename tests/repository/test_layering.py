@@ -23,7 +23,7 @@ ALLOWED = {
     "neuron_files validation_file typed errors names",
     "pretrained": "tasks models modules metrics data runtime checkpoints text_settings typed "
     "errors names",
-    "export": "evaluation pretrained models modules metrics data runtime checkpoints "
+    "export": "corpora evaluation pretrained models modules metrics data runtime checkpoints "
     "text_settings typed errors",
     "launch": "data runtime typed errors names",
     "costs": "analysis criterions models modules launch runtime errors",

@@ -21,7 +21,7 @@ AWKWARD = [
 
 def export(checkpoint: Path, out: Path, *words: object, to: str = "hf") -> str:
     """What `tdo export` prints, in this process."""
-    return printed("export", checkpoint, out, "--to", to, *words)
+    return printed("export", checkpoint, "--out", out, "--to", to, *words)
 
 
 @made_once

@@ -36,6 +36,8 @@ PLACES = [[LANGUAGES.index(language) for language in pair.split("-")] for pair i
 TAGS = {language: f"__{language}__" for language in LANGUAGES}
 SYMBOLS = ("<s>", "<pad>", "</s>", "<unk>", *pieces(), *TAGS.values())
 EOS = 2
+# an interpreter with another version of transformers, without this package
+OTHER = "TDO_OTHER_PYTHON"
 LOADER = Path(__file__).with_name("remote_code_loader.py")
 
 
@@ -93,7 +95,7 @@ def exported(core, out, **tags):
     out.mkdir(parents=True)
     write_json(out / "generation_config.json", generation_settings(model))
     write_tokenizer(model, out)
-    folder.write(model, out, torch.float64)
+    folder.write_own_model(model, out, torch.float64)
 
 
 def batch():

@@ -1,11 +1,13 @@
 """Loads exported folders with transformers, where neither this package nor fairseq can be imported.
 
 It reads a JSON list of jobs, and prints one of results. A job has a `folder`, and a file `expected`
-with a batch and the logits that the model must have, or `texts` to translate.
+with a batch and the logits that the model must have, or `texts` to translate with a language pair
+each, or `sentences` for the pipeline, with their `direction`.
 """
 
 import json
 import sys
+from functools import partial
 
 FORBIDDEN = ("fairseq", "tdo_plugin", "tdo_compat")
 
@@ -24,7 +26,7 @@ sys.meta_path.insert(0, Refusing())
 
 import torch  # noqa: E402
 from safetensors.torch import load_file  # noqa: E402
-from transformers import AutoModelForSeq2SeqLM, AutoTokenizer  # noqa: E402
+from transformers import AutoModelForSeq2SeqLM, AutoTokenizer, pipeline  # noqa: E402
 from transformers.utils import logging  # noqa: E402
 
 logging.set_verbosity_error()
@@ -143,7 +145,31 @@ def translated(job):
     }
 
 
+def piped(job):
+    """Translations by the pipeline: in batches, one by one, from a folder that it saved itself."""
+    source, target = job["direction"].split("-")
+    sides, sentences = {"src_lang": source, "tgt_lang": target}, job["sentences"]
+    load = partial(pipeline, "translation", trust_remote_code=True)
+    whole = load(model=job["folder"])
+    batched = whole(sentences, batch_size=7, **sides)
+    again = f"{job['folder']}-piped"
+    whole.save_pretrained(again)
+    saved = load(model=again, **sides, batch_size=2)
+    results = {"batched": batched, "saved": saved(sentences[-3:]), "single": saved(sentences[-1])}
+    several = saved(sentences[-2:], num_return_sequences=2)
+    return {
+        "numbers": [len(found) for found in several],
+        **{how: [each["translation_text"] for each in found] for how, found in results.items()},
+    }
+
+
+def result(job):
+    return (
+        piped(job) if "sentences" in job else translated(job) if "texts" in job else compared(job)
+    )
+
+
 if __name__ == "__main__":
     with open(sys.argv[1], encoding="utf-8") as stream:
         jobs = json.load(stream)
-    print(json.dumps([translated(job) if "texts" in job else compared(job) for job in jobs]))
+    print(json.dumps([result(job) for job in jobs]))

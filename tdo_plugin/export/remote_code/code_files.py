@@ -14,25 +14,25 @@ import tdo_plugin
 
 ROOT = Path(tdo_plugin.__file__).parents[1]
 ROOM = "tdo_plugin.export.remote_code"
-ENTRIES = tuple(f"{ROOM}.{kind}_tdo" for kind in ("configuration", "modeling", "tokenization"))
 MAY_IMPORT = (ROOM, "tdo_plugin.modules")  # what an exported file may import of this package
-COPIED = "# transformers 4 copies only those files that this one imports itself\n"
+COPIED = "if False:  # transformers loads and saves only those files that this one itself names\n"
 
 
 class UnexportableError(ValueError):
     """A module imports this package in a form that a flat folder cannot have."""
 
 
-def code_files(entries: Sequence[str] = ENTRIES) -> dict[str, str]:
-    """The text of each file by its name: the entries, and all that they import of this package.
+def code_files(entries: Sequence[str], pipeline: str) -> dict[str, str]:
+    """The text of each file by its name: the modules, and all that they import of this package.
 
     Args:
-        entries: modules by full name, whose files transformers loads.
+        entries: modules by full name, whose files transformers loads and saves.
+        pipeline: a module that it loads, and saves only with those.
 
     Raises:
         UnexportableError: an import is not `from tdo_plugin.modules... import ...`.
     """
-    closures = {entry: _closure(entry) for entry in entries}
+    closures = {entry: _closure(entry) | _closure(pipeline) for entry in entries}
     sources = {module: text for closure in closures.values() for module, text in closure.items()}
     files = {_name(module): _flattened(module, text) for module, text in sorted(sources.items())}
     if len(files) < len(sources):
@@ -91,8 +91,8 @@ def _flattened(module: str, text: str) -> str:
 
 def _imports_of_all(modules: set[str]) -> str:
     names = sorted(map(_name, modules))
-    imports = "".join(f"from .{name} import __name__ as _\n" for name in names)
-    return f"\n\n{COPIED}{imports}" if names else ""
+    imports = "".join(f"    from .{name} import __name__ as _\n" for name in names)
+    return f"\n\n{COPIED}{imports}"
 
 
 def _name(module: str) -> str:

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-import torch
 from torch import Tensor, nn
 from transformers.utils import ModelOutput
 
 from tdo_plugin.export.remote_code.configuration_tdo import TdoConfig
+from tdo_plugin.export.remote_code.generation_tdo import languages
 from tdo_plugin.modules.source_state import SourceRequest, SourceState
 from tdo_plugin.modules.token_context import NO_CONTEXT, TokenContext
 from tdo_plugin.modules.translation_model import TranslationModel
@@ -87,39 +87,3 @@ def masked(tokens: Tensor, attention_mask: Tensor | None, padding_idx: int) -> T
     if attention_mask is None:
         return tokens
     return tokens.masked_fill(attention_mask.eq(0), padding_idx)
-
-
-def check_tagged(config: TdoConfig, tokens: Tensor | None) -> None:
-    """Raise ValueError unless every source (B, S) has a tag, if the model was trained with them."""
-    if tokens is None or config.source_tag is None:
-        return
-    tagged = torch.isin(tokens, tokens.new_tensor(config.tag_ids)).any(1)
-    if not bool(tagged.all()):
-        raise ValueError(
-            f"`input_ids` must have a language tag ({config.source_tag}_lang) in every row, as the "
-            f"tokenizer adds it; row {int(tagged.int().argmin())} has none"
-        )
-
-
-def languages(config: TdoConfig, side: str, given: Tensor | None, tokens: Tensor | None) -> Tensor:
-    """The index of each sentence's language (B,), from 0.
-
-    Args:
-        config: of the model.
-        side: `src` or `tgt`.
-        given: the indices, if given.
-        tokens: sources (B, S), whose tags are read otherwise.
-
-    Raises:
-        ValueError: indices are not given, and the tags do not say them.
-    """
-    if given is not None:
-        return given.flatten()
-    if tokens is not None and config.source_tag == side:
-        tagged = (tokens[:, :, None] == tokens.new_tensor(config.tag_ids)).any(1)
-        if bool(tagged.any(1).all()):
-            return tagged.int().argmax(1)
-    raise ValueError(
-        f"`{side}_lang_id` must be the index of each sentence's language in {config.languages}, "
-        "as the tokenizer returns it; it is missing"
-    )

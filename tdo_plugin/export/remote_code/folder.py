@@ -1,7 +1,8 @@
-"""Writes a model that no class of transformers computes, with the code that does."""
+"""Writes the code of a folder: its tokenizer, pipeline and search, and a model if needed."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -10,67 +11,94 @@ import torch
 from torch import Tensor
 
 from tdo_plugin.export.folder_files import write_json, write_model_files
-from tdo_plugin.export.generation_settings import SEARCH
 from tdo_plugin.export.opened_model import OpenedModel
-from tdo_plugin.export.remote_code.code_files import code_files
+from tdo_plugin.export.remote_code.code_files import ROOM, code_files
 from tdo_plugin.models.mask_files import IN_CHECKPOINT
 from tdo_plugin.pretrained.exported_folder import MODEL_TYPE
+from tdo_plugin.pretrained.hugging_face import CONFIG
 from tdo_plugin.runtime.files import write_text
 from tdo_plugin.typed import read_json
 
-TOKENIZER = "tokenizer_config.json"
-CLASSES = {
+TOKENIZER_CONFIG = "tokenizer_config.json"
+TOKENIZER = "tokenization_tdo.TdoTokenizer"
+PIPELINE = "pipeline_tdo.TdoTranslationPipeline"
+INPUTS = ("input_ids", "attention_mask")
+OWN = {
     "AutoConfig": "configuration_tdo.TdoConfig",
     "AutoModelForSeq2SeqLM": "modeling_tdo.TdoForConditionalGeneration",
 }
+M2M100 = {"AutoModelForSeq2SeqLM": "m2m100_tdo.TdoM2M100"}
 
 
-def write(opened: OpenedModel, folder: Path, dtype: torch.dtype) -> str:
-    """Write configuration, weights and code, and name the tokenizer's class.
+def write_own_model(opened: OpenedModel, folder: Path, dtype: torch.dtype) -> None:
+    """Write configuration, weights and code of a model that no class of transformers computes.
 
     Args:
         opened: the model.
         folder: an existing folder with tokenizer and generation settings.
         dtype: number format of the weights.
-
-    Returns:
-        A program for the model card.
     """
-    for name, text in code_files().items():
-        write_text(folder / name, [text.rstrip("\n")])
     write_model_files(folder, configuration(opened, dtype), parameters(opened, dtype))
-    write_json(
-        folder / TOKENIZER,
-        {
-            **read_json(folder / TOKENIZER),
-            "tokenizer_class": "TdoTokenizer",
-            "auto_map": {"AutoTokenizer": [None, "tokenization_tdo.TdoTokenizer"]},
-            # as lists: transformers sorts what has names
-            "languages": list(opened.languages),
-            "language_tags": [opened.tags[language] for language in opened.languages],
-            "source_tag": opened.source_tag,
-            "target_tag": opened.target_tag,
-        },
+    _write_code(opened, folder, OWN, ("src_lang_id", "tgt_lang_id"))
+
+
+def add_code(opened: OpenedModel, folder: Path) -> None:
+    """Write the code for a folder with an M2M100, which also works without it."""
+    side = opened.target_tag
+    _write_code(opened, folder, M2M100, [f"{side}_lang_id"] if side else [])
+
+
+def _write_code(
+    opened: OpenedModel, folder: Path, classes: Mapping[str, str], inputs: Sequence[str]
+) -> None:
+    """Write the files, and name their classes in the configurations.
+
+    Args:
+        opened: the model.
+        folder: with both configurations.
+        classes: those of the model, by transformers' classes that look for them.
+        inputs: of the model, besides the usual ones.
+    """
+    tokenizer_module, pipeline, *entries = (
+        f"{ROOM}.{name.partition('.')[0]}" for name in (TOKENIZER, PIPELINE, *classes.values())
     )
-    return usage(opened)
+    for name, text in code_files([tokenizer_module, *entries], pipeline).items():
+        write_text(folder / name, [text.rstrip("\n")])
+    config = {
+        **read_json(folder / CONFIG),
+        "auto_map": dict(classes),
+        "custom_pipelines": {
+            "translation": {"impl": PIPELINE, "pt": ["AutoModelForSeq2SeqLM"], "type": "text"}
+        },
+    }
+    write_json(folder / CONFIG, config)
+    tokenizer = {
+        **read_json(folder / TOKENIZER_CONFIG),
+        "tokenizer_class": TOKENIZER.partition(".")[2],
+        "auto_map": {"AutoTokenizer": [None, TOKENIZER]},
+        "model_input_names": [*INPUTS, *inputs],
+        # as lists: transformers sorts what has names
+        "languages": list(opened.languages),
+        "language_tags": [opened.tags[language] for language in opened.languages],
+        "source_tag": opened.source_tag,
+        "target_tag": opened.target_tag,
+    }
+    write_json(folder / TOKENIZER_CONFIG, tokenizer)
 
 
 def configuration(opened: OpenedModel, dtype: torch.dtype) -> dict[str, Any]:
-    """The content of `config.json`: the specification, languages, and classes."""
+    """The content of `config.json`, without classes: the specification and languages."""
     core = opened.core
     specification = asdict(opened.spec)
     if core.neurons is not None:
         specification["neuron_masks"] = IN_CHECKPOINT  # instead of a path on this machine
     return {
         "architectures": ["TdoForConditionalGeneration"],
-        "auto_map": CLASSES,
         "model_type": MODEL_TYPE,
         "dtype": str(dtype).removeprefix("torch."),
         **specification,
         **opened.text.stored(),
-        "tag_ids": [opened.row(opened.tags[language]) for language in opened.languages],
-        "source_tag": opened.source_tag,
-        "target_tag": opened.target_tag,
+        **opened.tag_entries,
         "pairs": core.pairs.names() if core.pairs is not None else [],
         "masked_pairs": len(core.neurons.masks) if core.neurons is not None else 0,
         "vocab_size": len(opened.symbols),
@@ -88,28 +116,3 @@ def parameters(opened: OpenedModel, dtype: torch.dtype) -> dict[str, Tensor]:
         f"core.{name}": (value.to(dtype) if value.is_floating_point() else value).contiguous()
         for name, value in opened.core.state_dict().items()
     }
-
-
-def usage(opened: OpenedModel) -> str:
-    """A program that translates, for the model card."""
-    source, target = opened.directions[0].split("-")
-    return f"""\
-```python
-from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
-
-folder = "."  # this folder
-tokenizer = AutoTokenizer.from_pretrained(folder, trust_remote_code=True)
-model = AutoModelForSeq2SeqLM.from_pretrained(folder, trust_remote_code=True)
-
-batch = tokenizer(
-    ["A sentence."], src_lang="{source}", tgt_lang="{target}", padding=True, return_tensors="pt"
-)
-output = model.generate(**batch)
-print(tokenizer.batch_decode(output, skip_special_tokens=True))
-```
-
-`src_lang` and `tgt_lang` may be lists with a language for each sentence. `generation_config.json`
-sets {SEARCH}
-
-`trust_remote_code=True` runs the Python files of this folder. They are tdo_plugin's own modules,
-unchanged but for their imports, and need only torch and transformers."""

@@ -13,23 +13,13 @@ from typing import Any
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
-from transformers import (
-    ForcedEOSTokenLogitsProcessor,
-    GenerationMixin,
-    LogitsProcessorList,
-    PreTrainedModel,
-)
+from transformers import PreTrainedModel
 from transformers.utils import ModelOutput
 
+from tdo_plugin.export.remote_code.cache_tdo import TdoCache
 from tdo_plugin.export.remote_code.configuration_tdo import TdoConfig
-from tdo_plugin.export.remote_code.encoder_tdo import (
-    TdoEncoder,
-    TdoEncoderOutput,
-    check_tagged,
-    languages,
-    masked,
-)
-from tdo_plugin.export.remote_code.search_tdo import ForcedToken, TdoCache
+from tdo_plugin.export.remote_code.encoder_tdo import TdoEncoder, TdoEncoderOutput, masked
+from tdo_plugin.export.remote_code.generation_tdo import TdoGenerationMixin
 from tdo_plugin.modules.builder import Builder
 from tdo_plugin.modules.language_pairs import LanguagePairs
 from tdo_plugin.modules.methods.neuron_masks import NeuronMasks
@@ -68,7 +58,7 @@ class TdoOutput(ModelOutput):
         return self.cache
 
 
-class TdoForConditionalGeneration(PreTrainedModel, GenerationMixin):
+class TdoForConditionalGeneration(TdoGenerationMixin, PreTrainedModel):
     """A translation model of tdo_plugin: decoder-only, two-stage (TDO) or encoder-decoder."""
 
     config_class = TdoConfig
@@ -151,33 +141,13 @@ class TdoForConditionalGeneration(PreTrainedModel, GenerationMixin):
         shifted = torch.cat([start, labels[:, :-1]], 1)
         return shifted.masked_fill(shifted.eq(IGNORED), self.config.pad_token_id)
 
-    def generate(
-        self,
-        inputs: Tensor | None = None,
-        generation_config: Any = None,
-        logits_processor: LogitsProcessorList | None = None,
-        **kwargs: Any,
-    ) -> Any:
-        """As in transformers; each target begins with its language's tag if the model has such.
-
-        As in `tdo translate`, the log-probabilities of the tag, and of an end symbol that is forced
-        at the maximum length, count in scores. With ``forced_bos_token_id`` the tag counts as 0.
-
-        Raises:
-            ValueError: a source lacks its tag; the kind of search is not supported.
-        """
-        tokens = inputs if inputs is not None else kwargs.get("input_ids")
+    def generate(self, *args: Any, **kwargs: Any) -> Any:
+        """As in :class:`TdoGenerationMixin`, without assisted generation."""
         if kwargs.get("assistant_model") is not None:
             raise ValueError(
                 "`assistant_model` must be left out: its proposals cannot be taken back"
             )
-        check_tagged(self.config, tokens)
-        side = self.config.target_tag
-        if side is not None and kwargs.get("forced_bos_token_id") is None:
-            ids = languages(self.config, side, kwargs.get(f"{side}_lang_id"), tokens)
-            first = ForcedToken(ids.new_tensor(self.config.tag_ids)[ids], 1)
-            logits_processor = LogitsProcessorList([first, *(logits_processor or ())])
-        return super().generate(inputs, generation_config, logits_processor, **kwargs)
+        return super().generate(*args, **kwargs)
 
     def prepare_inputs_for_generation(
         self,
@@ -286,14 +256,6 @@ class TdoForConditionalGeneration(PreTrainedModel, GenerationMixin):
             if getattr(prepared[0], name, None):
                 raise ValueError(f"`{name}` must be off in `generate`: {reason}")
         return prepared
-
-    def _get_logits_processor(self, *args: Any, **kwargs: Any) -> LogitsProcessorList:
-        return LogitsProcessorList(
-            ForcedToken(torch.as_tensor(part.eos_token_id).flatten()[:1], part.max_length - 1)
-            if isinstance(part, ForcedEOSTokenLogitsProcessor)
-            else part
-            for part in super()._get_logits_processor(*args, **kwargs)
-        )
 
     def _update_model_kwargs_for_generation(
         self, outputs: TdoOutput, model_kwargs: dict[str, Any], **kwargs: Any

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Any, ClassVar
 
+from sentencepiece import SentencePieceProcessor
 from transformers import BatchEncoding, PreTrainedTokenizerFast
 
 Texts = str | Sequence[str]
@@ -12,14 +16,25 @@ Codes = str | Sequence[str] | None
 
 
 class TdoTokenizer(PreTrainedTokenizerFast):
-    """Text to token ids, each sentence with its own languages.
+    """Text to token ids, each sentence with its own languages; token ids to text.
 
-    In text, nothing stands for a special symbol or a tag. Settings are entries of
+    Text becomes pieces by SentencePiece itself, as in `tdo translate`: `tokenizer.json` has all
+    rows, but its rules differ from SentencePiece's for rare text. Settings are entries of
     `tokenizer_config.json`; transformers 5 reads `tokenizer.json` as it is only for classes without
     an ``__init__`` of their own.
     """
 
+    vocab_files_names: ClassVar = {
+        "tokenizer_file": "tokenizer.json",
+        "segmentation_file": "sentencepiece.bpe.model",
+    }
+    # of the model; with `src_lang_id` or `tgt_lang_id` if it reads languages
     model_input_names: ClassVar = ["input_ids", "attention_mask"]
+
+    @cached_property
+    def segmentation(self) -> SentencePieceProcessor:
+        """The SentencePiece model."""
+        return SentencePieceProcessor(model_file=self.init_kwargs["segmentation_file"])
 
     @property
     def languages(self) -> list[str]:
@@ -90,7 +105,7 @@ class TdoTokenizer(PreTrainedTokenizerFast):
 
         Returns:
             `input_ids`, `attention_mask`, and the languages' indices `src_lang_id` and
-            `tgt_lang_id`, as far as languages are named.
+            `tgt_lang_id`, as far as the model reads them and languages are named.
 
         Raises:
             ValueError: a language is unknown, or must be named for its tag; ``max_length`` is below
@@ -148,23 +163,35 @@ class TdoTokenizer(PreTrainedTokenizerFast):
             lines: one for each sentence.
             tags: one for each line, or none.
             special: whether to add the end symbol.
-            longest: how many ids a line may have, the tag included; None: any number.
+            longest: how many ids a line may have, tag and end symbol included; None: any number.
         """
-        rows = super().__call__(
-            lines,
-            add_special_tokens=special,
-            truncation=longest is not None,
-            max_length=longest and longest - bool(tags),
-        )["input_ids"]
-        return [[tag, *row] for tag, row in zip(tags, rows, strict=True)] if tags else rows
+        first = [[tag] for tag in tags] or [[]] * len(lines)
+        last = [self.eos_token_id] if special else []
+        most = None if longest is None else longest - bool(tags) - len(last)
+        rows = [
+            [*tag, *ids[:most], *last] for tag, ids in zip(first, self._ids(lines), strict=True)
+        ]
+        self._eventual_warn_about_too_long_sequence(max(rows, key=len, default=[]), longest, True)
+        return rows
+
+    def _ids(self, lines: list[str]) -> list[list[int]]:
+        """The ids of each line, without tag and end symbol.
+
+        A line break is a space. As in fairseq, white space in a piece separates two.
+        """
+        joined = [line.replace("\r", " ").replace("\n", " ") for line in lines]
+        return [
+            self.convert_tokens_to_ids(" ".join(pieces).split())
+            for pieces in self.segmentation.encode(joined, out_type=str)
+        ]
 
     def _language_ids(self, codes: dict[str, list[str | None]]) -> dict[str, list[int]]:
-        """The index of each sentence's language, for the sides whose languages are named."""
+        """The index of each sentence's language, for the sides that the model reads."""
         order = self.languages
         return {
             f"{side}_lang_id": [order.index(self._known(code)) for code in named]
             for side, named in codes.items()
-            if None not in named
+            if f"{side}_lang_id" in self.model_input_names and None not in named
         }
 
     def _tag(self, language: str | None) -> int:
@@ -180,10 +207,37 @@ class TdoTokenizer(PreTrainedTokenizerFast):
             )
         return language
 
+    def _decode(
+        self, token_ids: int | list[int], skip_special_tokens: bool = False, **kwargs: Any
+    ) -> str:
+        """The text of ids, by `decode` and `batch_decode`.
+
+        Without special tokens it is that of `tdo translate`, in which unknown pieces are `<unk>`.
+        """
+        ids = [token_ids] if isinstance(token_ids, int) else list(token_ids)
+        if skip_special_tokens:
+            hidden = {self.bos_token_id, self.pad_token_id, self.eos_token_id}
+            ids = [token for token in ids if token not in hidden]
+            tags = set(self.convert_tokens_to_ids(list(self.tags.values())))
+            ids = ids[1:] if ids and ids[0] in tags else ids
+        text: str = super()._decode(ids, **kwargs)
+        return text
+
+    def _save_pretrained(
+        self, save_directory: str | os.PathLike[str], *args: Any, **kwargs: Any
+    ) -> tuple[str, ...]:
+        """As in transformers, with the SentencePiece model."""
+        path = self.init_kwargs["segmentation_file"]
+        target = os.path.join(save_directory, self.vocab_files_names["segmentation_file"])
+        if not (os.path.exists(target) and os.path.samefile(path, target)):
+            shutil.copyfile(path, target)
+        files: tuple[str, ...] = super()._save_pretrained(save_directory, *args, **kwargs)
+        return (*files, target)
+
     def _build_translation_inputs(
         self, raw_inputs: Any, src_lang: Codes = None, tgt_lang: Codes = None, **kwargs: Any
     ) -> BatchEncoding:
-        """For transformers' translation pipeline."""
+        """For transformers 4's own translation pipeline, which takes a model and a tokenizer."""
         return self(raw_inputs, src_lang=src_lang, tgt_lang=tgt_lang, **kwargs)
 
 

@@ -6,10 +6,12 @@ import sys
 import pytest
 
 from tdo_plugin.export.remote_code import code_files as module
-from tdo_plugin.export.remote_code.code_files import UnexportableError, code_files
+from tdo_plugin.export.remote_code.code_files import ROOM, UnexportableError, code_files
 
-FILES = code_files()
-OUTSIDE = {"torch", "transformers", *sys.stdlib_module_names}
+PIPELINE = f"{ROOM}.pipeline_tdo"
+KINDS = ("configuration", "modeling", "m2m100", "tokenization")
+FILES = code_files([f"{ROOM}.{kind}_tdo" for kind in KINDS], PIPELINE)
+OUTSIDE = {"torch", "transformers", "sentencepiece", *sys.stdlib_module_names}
 
 
 def imports(text):
@@ -41,12 +43,15 @@ def test_nothing_but_imports_is_changed():
     assert all(old.startswith("from tdo_plugin.") for old in changed)
 
 
-def test_entries_import_all_that_they_need():
-    """Of a local folder, transformers 4 copies only what an entry itself imports."""
+def test_entries_name_all_that_they_need():
+    """transformers copies only what an entry itself names."""
     assert "position_generator.py" not in FILES
-    entry = {imported for dots, imported in imports(FILES["modeling_tdo.py"]) if dots}
     others = {name.removesuffix(".py") for name in FILES}
-    assert entry == others - {"modeling_tdo", "tokenization_tdo"}
+    for entry, expected in (
+        ("modeling_tdo", others - {"modeling_tdo", "tokenization_tdo", "m2m100_tdo"}),
+        ("m2m100_tdo", {"generation_tdo", "pipeline_tdo"}),
+    ):
+        assert {name for dots, name in imports(FILES[f"{entry}.py"]) if dots} == expected
 
 
 def test_other_imports_are_refused(tmp_path, monkeypatch):
@@ -60,4 +65,4 @@ def test_other_imports_are_refused(tmp_path, monkeypatch):
     ):
         entry.write_text(f"{line}\n", encoding="utf-8")
         with pytest.raises(UnexportableError, match="line 1 of entry must import"):
-            code_files(["entry"])
+            code_files(["entry"], PIPELINE)

@@ -2,15 +2,16 @@
 
 import pytest
 import torch
+from sentencepiece import SentencePieceProcessor
 from support.parity_cases import PAD, TWO_STAGE
 from support.remote_code import EOS, LANGUAGES, SYMBOLS, batch, core_of, opened
 from transformers import DataCollatorForSeq2Seq
 
+from tdo_plugin.export.remote_code.cache_tdo import TdoCache
 from tdo_plugin.export.remote_code.configuration_tdo import TdoConfig
-from tdo_plugin.export.remote_code.encoder_tdo import languages
 from tdo_plugin.export.remote_code.folder import configuration, parameters
+from tdo_plugin.export.remote_code.generation_tdo import ForcedToken, languages
 from tdo_plugin.export.remote_code.modeling_tdo import TdoForConditionalGeneration
-from tdo_plugin.export.remote_code.search_tdo import ForcedToken, TdoCache
 from tdo_plugin.export.remote_code.tokenization_tdo import TdoTokenizer
 from tdo_plugin.export.tokenizer_files import build_tokenizer
 
@@ -33,7 +34,7 @@ def ids_of(given):
 
 def tokenizer(source_tag="tgt", target_tag=None):
     model = opened(core_of(**TWO_STAGE), source_tag, target_tag)
-    return TdoTokenizer(
+    made = TdoTokenizer(
         tokenizer_object=build_tokenizer(model.segmentation, model.symbols),
         **{"bos_token": "<s>", "pad_token": "<pad>", "eos_token": "</s>", "unk_token": "<unk>"},
         languages=list(LANGUAGES),
@@ -41,7 +42,10 @@ def tokenizer(source_tag="tgt", target_tag=None):
         source_tag=source_tag,
         target_tag=target_tag,
         split_special_tokens=True,
+        model_input_names=["input_ids", "attention_mask", "src_lang_id", "tgt_lang_id"],
     )
+    made.segmentation = SentencePieceProcessor(model_proto=model.segmentation)
+    return made
 
 
 def test_a_configuration_without_arguments_is_possible():
@@ -103,17 +107,19 @@ def test_each_target_begins_with_its_tag():
     assert first(torch.zeros(4, 1), scores)[0, 5] == 0
 
 
-def test_an_end_at_the_maximum_length_counts():
-    """As in fairseq; in transformers it would be free."""
+def test_forced_tokens_count():
+    """As in fairseq; in transformers they would be free."""
     model, given = model_of(**TWO_STAGE), batch()
     settings = {"num_beams": 2, "max_new_tokens": 2, "min_new_tokens": 1, "length_penalty": 0.0}
-    wanted = {"return_dict_in_generate": True, "output_scores": True}
-    output = model.generate(given["source"], **settings, **wanted, forced_eos_token_id=EOS)
-    assert output.sequences[:, 2].eq(EOS).all()
-    logits = model(given["source"], decoder_input_ids=output.sequences[:, :2]).logits
-    steps = logits.log_softmax(-1).gather(2, output.sequences[:, 1:, None])
-    expected = steps.sum((1, 2)).to(output.sequences_scores)
-    torch.testing.assert_close(output.sequences_scores, expected, rtol=0, atol=1e-5)
+    settings |= {"return_dict_in_generate": True, "output_scores": True}
+    for forced in ({}, {"forced_bos_token_id": TAG["de"]}):
+        output = model.generate(given["source"], **settings, **forced, forced_eos_token_id=EOS)
+        assert output.sequences[:, 2].eq(EOS).all()
+        assert not forced or output.sequences[:, 1].eq(TAG["de"]).all()
+        logits = model(given["source"], decoder_input_ids=output.sequences[:, :2]).logits
+        steps = logits.log_softmax(-1).gather(2, output.sequences[:, 1:, None])
+        expected = steps.sum((1, 2)).to(output.sequences_scores)
+        torch.testing.assert_close(output.sequences_scores, expected, rtol=0, atol=1e-5)
 
 
 def test_attention_masks_hide_tokens():
@@ -203,6 +209,12 @@ def test_each_sentence_has_its_tag():
     assert [row[0] for row in target] == [TAG["fr"]] * 2
     assert made.decode(rows["input_ids"][0], skip_special_tokens=True) == "one two three"
     assert made.batch_decode([[EOS], []], skip_special_tokens=True) == ["", ""]
+    ids = [EOS, TAG["de"], *plain[0], 3, TAG["fr"], EOS, PAD]  # as `tdo translate` shows them
+    assert made.decode(ids, skip_special_tokens=True) == "one two three<unk>__fr__"
+    assert (
+        made("one\r\ntwo", tgt_lang="de")["input_ids"]
+        == made("one two", tgt_lang="de")["input_ids"]
+    )
 
 
 def test_languages_can_be_set_once():

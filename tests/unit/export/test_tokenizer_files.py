@@ -10,6 +10,7 @@ import pytest
 import sentencepiece
 from support.exported import AWKWARD
 
+from tdo_plugin.export.remote_code.tokenization_tdo import TdoTokenizer
 from tdo_plugin.export.tokenizer_files import build_tokenizer, write_tokenizer
 
 SPECIALS = ("<s>", "<pad>", "</s>", "<unk>")
@@ -65,6 +66,28 @@ def test_ids_are_those_of_the_training_text(kind, normalization):
         for line in lines():
             ids = tokenizer.encode(line).ids
             assert ids == [*in_training(model, rows, line), rows["</s>"]], ascii(line)
+
+
+@pytest.mark.parametrize("normalization", ["nmt_nfkc", "identity"])
+def test_the_folders_own_tokenizer_has_them_for_any_text(normalization):
+    """Also for marks, which `tokenizer.json` composes in other orders, and for ties."""
+    content, model, pieces = segmentation(normalization_rule_name=normalization)
+    symbols = (*SPECIALS, *pieces, *TAGS)
+    rows = {symbol: row for row, symbol in enumerate(symbols)}
+    names = {"unk_token": "<unk>", "eos_token": "</s>", "pad_token": "<pad>"}
+    tokenizer = TdoTokenizer(tokenizer_object=build_tokenizer(content, symbols), **names)
+    tokenizer.segmentation = model
+    drawn = random.Random(2)
+    unicode = [chr(code) for code in range(0x110000) if not 0xD800 <= code < 0xE000]
+    marks = [each for each in unicode if unicodedata.combining(each)]
+    mixed = [
+        "".join(drawn.choice(drawn.choice((unicode, marks, TEXT[1]))) for _ in range(20))
+        for _ in range(2000)
+    ]
+    text = [line for line in (*lines(), *mixed) if "\r" not in line and "\n" not in line]
+    ids = tokenizer([*text, "a\r\n\nman"])["input_ids"]
+    for line, row in zip([*text, "a man"], ids, strict=True):
+        assert row == [*in_training(model, rows, line), rows["</s>"]], ascii(line)
 
 
 def test_other_rules_are_refused(refused):
