@@ -17,13 +17,9 @@ KEEP_MEMORY = ":".join(
 
 M_TRIM_THRESHOLD, M_MMAP_MAX = -1, -4  # glibc's names in malloc.h
 
-# oneDNN keeps its code for each shape of a product, some 0.6 MB for up to 1,024 shapes. The batches
-# of a training have ever new shapes, and one batch has fewer than this.
-SHAPE_CACHE = "ONEDNN_PRIMITIVE_CACHE_CAPACITY", "64"
-
 
 def tune_training(cpu: bool) -> None:
-    """Make a training on a CPU keep freed memory, and few of oneDNN's shapes, from now on.
+    """Make a training on a CPU keep freed memory from now on.
 
     For a process that was started without `settings`, as by fairseq-train. Huge pages cannot be
     requested this late. Settings by the user are kept.
@@ -35,7 +31,6 @@ def tune_training(cpu: bool) -> None:
 
     if not cpu and torch.cuda.is_available():
         return
-    os.environ.setdefault(*SHAPE_CACHE)  # oneDNN reads it at its first product
     mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
     if mallopt is not None and not _tuned():
         mallopt(M_MMAP_MAX, 0)

@@ -84,11 +84,47 @@ def product_for(x: Tensor, outputs: int, dtype: torch.dtype) -> Product:
     return _onednn if large and mkl_is_narrow() and torch.backends.mkldnn.enabled else F.linear
 
 
+def _step(rows: int) -> int:
+    """The multiple of rows that oneDNN computes: an eighth to a sixteenth of them, at least 128.
+
+    oneDNN generates code for each shape, up to some megabytes, and returns little of it. Batches
+    have ever new numbers of tokens, so that a long training would fill the machine.
+    """
+    return int(1 << max(7, rows.bit_length() - 4))
+
+
+def _beyond(rows: int) -> int:
+    """The rows beyond a multiple of the step; 0 for a few, as of a small weight's gradient."""
+    step = _step(rows)
+    return rows % step if rows > step else 0
+
+
 def _onednn(x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+    """oneDNN's product of (R, D) and (E, D), for numbers of rows that recur (`_beyond`)."""
     if not (weight.is_contiguous() or weight.T.is_contiguous()):
         weight = weight.contiguous()  # oneDNN has no fast code for rows with gaps
-    product: Tensor = torch.ops.mkldnn._linear_pointwise.default(x, weight, bias, "none", [], "")
-    return product
+    rows = x.flatten(0, -2)
+    rest = _beyond(len(rows))
+    multiply = torch.ops.mkldnn._linear_pointwise.default
+    if rest and x.size(-1) < len(weight):  # the narrower side is copied
+        padded = F.pad(rows, (0, 0, 0, _step(len(rows)) - rest))
+        product = multiply(padded, weight, bias, "none", [], "")[: len(rows)]
+    elif rest:
+        whole = multiply(rows[:-rest], weight, bias, "none", [], "")
+        product = torch.cat([whole, F.linear(rows[-rest:], weight, bias)])
+    else:
+        product = multiply(rows, weight, bias, "none", [], "")
+    result: Tensor = product.view(*x.shape[:-1], len(weight))
+    return result
+
+
+def gradient_of_weights(product: Product, gradient: Tensor, x: Tensor) -> Tensor:
+    """The gradient (E, D) of a product's weights, given those of its output (R, E) and x (R, D)."""
+    rest = 0 if product is F.linear else _beyond(len(x))
+    if not rest:
+        return product(gradient.T, x.T, None)
+    whole = product(gradient[:-rest].T, x[:-rest].T, None)
+    return whole.addmm_(gradient[-rest:].T, x[-rest:])
 
 
 @cache
@@ -132,7 +168,7 @@ class _LeanLinear(torch.autograd.Function):
         to_weights: tuple[Tensor | None, ...] = (None,) * len(weights)
         if any(needs_weights):
             x = kept[0] if ctx.compute is None else ctx.compute(*kept)
-            packed = ctx.product(rows.T, x.flatten(0, -2).T, None)
+            packed = gradient_of_weights(ctx.product, rows, x.flatten(0, -2))
             to_weights = packed.split([len(weight) for weight in weights])
         to_x = ctx.product(gradient, _stacked(weights).T, None) if needs_x else None
         to_bias = rows.sum(0) if needs_bias else None

@@ -14,7 +14,7 @@ import torch.nn.functional as F
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from tdo_plugin.modules.linear import Product, product_for
+from tdo_plugin.modules.linear import Product, gradient_of_weights, product_for
 
 # Tokens per block, and rows normalised at a time. Smaller blocks make the products slow, since each
 # adds to the gradient of the whole weight; larger ones take more memory. Within a block, single-
@@ -144,7 +144,7 @@ def _add_product(total: Tensor, gradient: Tensor, features: Tensor, product: Pro
         return
     # a few entries at a time, since the product takes memory before it is added
     for part, columns in zip(total.split(ENTRIES), gradient.split(ENTRIES, 1), strict=True):
-        part += product(columns.T, features.T, None)
+        part += gradient_of_weights(product, columns, features)
 
 
 class _LinearCrossEntropy(torch.autograd.Function):

@@ -15,9 +15,6 @@ from tdo_plugin.launch.environment import cores, settings, threads_each, tune_tr
 def untuned(monkeypatch):
     for name in [name for name in os.environ if name.startswith(("GLIBC_TUNABLES", "MALLOC_"))]:
         monkeypatch.delenv(name)
-    name, size = environment.SHAPE_CACHE
-    monkeypatch.setenv(name, size)  # so that it is restored
-    monkeypatch.delenv(name)
 
 
 @pytest.mark.parametrize("name", ["GLIBC_TUNABLES", "MALLOC_TRIM_THRESHOLD_"])
@@ -36,7 +33,6 @@ def test_a_training_keeps_memory_unless_it_uses_a_gpu_or_is_tuned(monkeypatch):
     monkeypatch.setattr(environment.ctypes, "CDLL", lambda _: library)
     tune_training(cpu=True)
     assert calls == [(environment.M_MMAP_MAX, 0), (environment.M_TRIM_THRESHOLD, -1)]
-    assert os.environ[environment.SHAPE_CACHE[0]] == environment.SHAPE_CACHE[1]
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     tune_training(cpu=False)
     monkeypatch.setenv("MALLOC_ARENA_MAX", "1")

@@ -1,5 +1,7 @@
 """Products by oneDNN: when they are chosen, and that they change rounding alone."""
 
+from types import SimpleNamespace
+
 import pytest
 import torch
 import torch.nn.functional as F
@@ -51,6 +53,31 @@ def test_only_large_products_in_single_precision_on_a_cpu(monkeypatch):
         torch.backends.mkldnn.enabled = True
     monkeypatch.setattr(linear, "mkl_is_narrow", lambda: False)
     assert product_for(x, outputs, x.dtype) is F.linear
+
+
+def test_numbers_of_rows_recur(narrow, monkeypatch):
+    """However many tokens batches have, oneDNN sees few shapes; results are those of torch."""
+    shapes = set()
+    multiply = torch.ops.mkldnn._linear_pointwise.default
+
+    def counted(x, weight, *more):
+        shapes.add((x.shape, weight.shape))
+        return multiply(x, weight, *more)
+
+    pointwise = SimpleNamespace(default=counted)
+    monkeypatch.setattr(torch.ops.mkldnn, "_linear_pointwise", pointwise)
+    for rows in range(1_500, 2_000, 7):
+        for width, outputs in ((32, 64), (64, 32)):
+            x, weight = torch.randn(rows, width), torch.randn(outputs, width)
+            x.requires_grad_(), weight.requires_grad_()
+            bias = torch.randn(outputs, requires_grad=True)
+            grads = []
+            for compute in (lean_linear, lambda x, bias, weight: F.linear(x, weight, bias)):
+                y = compute(x, bias, weight)
+                grads.append((y, *torch.autograd.grad(y.square().sum(), (x, weight, bias))))
+            for ours, torchs in zip(*grads, strict=True):
+                torch.testing.assert_close(ours, torchs, rtol=1e-4, atol=1e-2)
+    assert len(shapes) <= 6 * 5  # three products of two widths, five numbers of rows
 
 
 def test_the_processor_decides(monkeypatch, tmp_path):
