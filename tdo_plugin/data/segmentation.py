@@ -35,7 +35,8 @@ def load_model(path: Path) -> SentencePieceProcessor:
     try:
         return sentencepiece.SentencePieceProcessor(model_file=str(path))
     except (RuntimeError, OSError):
-        raise UserError(f"`{path}` must be a SentencePiece model; it is not") from None
+        what = "not" if path.is_file() else "missing"
+        raise UserError(f"`{path}` must be a SentencePiece model; it is {what}") from None
 
 
 def model_message(content: bytes) -> Any:
