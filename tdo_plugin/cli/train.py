@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from tdo_plugin.experiments.named_configs import NamedConfig
     from tdo_plugin.launch.training_record import TrainingRecord
 
+LOGGING = {"--log-format", "--log-interval"}  # from `tdo reproduce`: need no check
 HELP = "train a config's system on a data folder: print the fairseq-train command, then run it"
 EXAMPLE = "tdo train own-data/tdo-instrucl my-data --save-dir my-model"
 
@@ -102,7 +103,7 @@ def run(args: argparse.Namespace) -> int:
     record = TrainingRecord(lines, str(data), machine, precision, tuple(extra))
     if args.from_text and not args.dry_run:
         prepare_text(args, flags, data, partial(_check_options, record, save_dir))
-    elif extra and not args.dry_run:  # before anything is written
+    elif not args.dry_run and _options_of(extra) - LOGGING:  # before anything is written
         _check_options(record, save_dir)
     if args.slurm:
         return _submit(args, named, save_dir, record)
@@ -136,6 +137,10 @@ def start(record: TrainingRecord, save_dir: Path, dry_run: bool) -> int:
     return _become(program(words), variables)
 
 
+def _options_of(words: Sequence[str]) -> set[str]:
+    return {word.partition("=")[0] for word in words if word.startswith("--")}
+
+
 def _check_options(record: TrainingRecord, save_dir: Path, data: DataFolder | None = None) -> None:
     """Raise UserError for options that the training would refuse.
 
@@ -155,7 +160,7 @@ def _check_options(record: TrainingRecord, save_dir: Path, data: DataFolder | No
 
 def _check_needed(named: NamedConfig, extra: Sequence[str]) -> None:
     """Raise UserError if an input that only `tdo reproduce` makes is not given."""
-    given = {word.partition("=")[0] for word in extra}
+    given = _options_of(extra)
     for option, why in named.needed.items():
         if option not in given:
             raise UserError(f"`{option}` must be given: {named.name} {why}")

@@ -44,12 +44,15 @@ def check_training(words: Sequence[str]) -> None:
     from fairseq.dataclass.utils import convert_namespace_to_omegaconf
     from fairseq.models import ARCH_MODEL_REGISTRY
 
+    from tdo_plugin.tasks.tdo_translation import TdoTranslationTask
+
     args = training_arguments(words)
     check_paths(args)
     cfg = convert_namespace_to_omegaconf(args)
     task = tasks.setup_task(cfg.task)
     task.data_manager.get_data_paths_and_lang_pairs(cfg.dataset.train_subset)  # auxiliary data
-    check_takes_languages(ARCH_MODEL_REGISTRY[args.arch], args)
+    if isinstance(task, TdoTranslationTask):
+        check_takes_languages(ARCH_MODEL_REGISTRY[args.arch], args)
     if hasattr(args, "tdo_topology"):
         spec_from_args(args, len(task.langs), len(trained_pairs(args)))
     task.build_criterion(cfg.criterion)

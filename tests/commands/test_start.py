@@ -1,8 +1,10 @@
 """`tdo start`: from parallel text to trained models, a report, and each way out."""
 
 import json
+import os
 import shlex
 import subprocess
+import sys
 from pathlib import Path
 from urllib import request
 
@@ -152,16 +154,20 @@ def test_the_lines_of_the_readme(here):
     block = readme.partition("## Run")[2].partition("```bash\n")[2].partition("```")[0]
     start, translate, serve, export = block.strip().splitlines()
     write_kind(here / "my-text", "multi30k", 300)
+    programs = str(Path(sys.executable).parent)  # where `tdo` is
+    environment = {**os.environ, "PATH": f"{programs}:{os.environ['PATH']}"}
 
     def bash(line, stdin=""):
-        done = finished(["bash", "-c", line], stdin=stdin, cwd=here)
+        done = finished(["bash", "-c", line], stdin=stdin, cwd=here, env=environment)
         assert done.returncode == 0, done.stderr
         return done.stdout
 
     assert "The recommended model is encoder-decoder." in bash(start)
     assert bash(translate, "ein satz\n").strip()
     with subprocess.Popen(
-        shlex.split(f"{serve.partition('#')[0]} --port 0"), stdout=subprocess.PIPE, text=True
+        [f"{programs}/tdo", *shlex.split(serve, comments=True)[1:], "--port", "0"],
+        stdout=subprocess.PIPE,
+        text=True,
     ) as server:
         try:
             address = server.stdout.readline().split()[0]

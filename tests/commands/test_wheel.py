@@ -95,7 +95,7 @@ def test_from_nothing_to_a_report(tdo: Callable[..., str]) -> None:
     page = tdo("-c", "print(open('report/index.html').read())", program="python")
     assert "</html>" in page and "fr-de" in page
     made = tdo("reproduce", "quickstart", "quickstart", "--scale", "smoke")
-    assert "quickstart-smoke/quickstart" in made
+    assert "quickstart-smoke/report/index.html" in made
 
 
 def test_files_that_a_wheel_carries(tdo: Callable[..., str]) -> None:
