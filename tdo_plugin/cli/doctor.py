@@ -6,6 +6,7 @@ import re
 import shutil
 import subprocess
 import sys
+import warnings
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 from importlib import import_module, metadata
@@ -217,7 +218,8 @@ def check_fairseq() -> list[Check]:
         return [Check("fairseq", "wrong", detail, fix)]
     named = {module for patch in registry.PATCHES for module in patch.modules}
     try:
-        with without_log_lines():
+        with without_log_lines(), warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # hydra, of fairseq-hydra-train
             for module in ("fairseq", *sorted(named - {registry.EVERYWHERE})):
                 import_module(module)
     except Exception as error:
