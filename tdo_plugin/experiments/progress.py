@@ -74,7 +74,7 @@ class Progress:
         known = {
             step.name: self.logged[step.name] for step in trainings if step.name in self.logged
         }
-        paces = [found.seconds / max(1, found.update) for found in known.values()]
+        paces = [last.seconds / max(1, last.update) for last in known.values()]
         if not any(paces) or not all(step.updates for step in trainings):
             return 0.0
         pace = sum(paces) / len(paces)  # of those that have logged nothing

@@ -26,7 +26,7 @@ def experiment(title: str, data: Path, choices: Choices) -> str:
     """
     parts = [_head(title, data, choices), _shared_flags(choices)]
     for name in choices.systems:
-        parts += [SYSTEMS[name](choices), _sizes(choices)]
+        parts += [SECTIONS[name](choices), _sizes(choices)]
     return "".join([*parts, _table(choices.systems)])
 
 
@@ -124,7 +124,7 @@ instrucl-scale = "per-token"
 """
 
 
-SYSTEMS: dict[str, Callable[[Choices], str]] = {
+SECTIONS: dict[str, Callable[[Choices], str]] = {
     ENCODER_DECODER: _encoder_decoder,
     TWO_STAGE: _two_stage,
 }

@@ -66,8 +66,8 @@ class LangDetect:
         detector.append(sentence)
         sums: defaultdict[str, float] = defaultdict(float)
         try:
-            for found in detector.get_probabilities():
-                sums[canonical(found.lang)] += found.prob
+            for language in detector.get_probabilities():
+                sums[canonical(language.lang)] += language.prob
         except self._nothing_found:
             pass
         return dict(sums)
